@@ -1,0 +1,64 @@
+# The one door for developers: `make` or `make help` lists what there is.
+# Every target sets up what it needs by itself; once that is done, it costs nothing.
+
+PYTHON ?= python3
+VENV   := .venv
+PY     := $(VENV)/bin/python
+READY  := $(VENV)/.installed
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-services features lint format bench api-missing lock clean java
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
+	@echo "Variables: PYTHON=python3 (for .venv), ARGS='...' (passed on to pytest, the demo or the benchmarks)."
+
+setup: $(READY) java ## create .venv, install the dependencies, make sure there is Java
+
+demo: setup ## watch a stateful event-time job run on Spark (under a minute)
+	@$(PY) examples/demo.py $(ARGS)
+
+test: setup ## run all tests that need no outside services
+	@$(PY) -m pytest $(ARGS)
+
+test-services: ## run the tests against real outside services (none yet)
+	@echo "There are no service tests yet."
+
+features: setup ## run the tests, print which features they prove, write docs/features.md
+	@mkdir -p build && rm -f build/features.json
+	@status=0; page="--page docs/features.md"; \
+	$(PY) -m pytest --features-report=build/features.json $(ARGS) || { status=$$?; page=; }; \
+	test ! -f build/features.json || $(PY) scripts/features.py build/features.json $$page; \
+	exit $$status
+
+lint: $(READY) ## check style, formatting and types
+	@$(PY) -m ruff check .
+	@$(PY) -m ruff format --check .
+	@$(PY) -m mypy --strict firesteel
+
+format: $(READY) ## format the code and apply safe fixes
+	@$(PY) -m ruff check --fix .
+	@$(PY) -m ruff format .
+
+bench: setup ## run the benchmarks
+	@$(PY) -m bench $(ARGS)
+
+api-missing: $(READY) ## rewrite the list of PyFlink names that are still missing
+	@$(PY) scripts/api_missing.py
+
+lock: ## resolve the dependencies anew and rewrite constraints.txt
+	@scripts/lock.sh $(PYTHON)
+
+clean: ## remove .venv, caches and build products
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+java:
+	@scripts/ensure-java.sh
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(PY) || scripts/ensure-venv.sh $(PYTHON) $(VENV)
+	@echo "Installing the dependencies into $(VENV)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
