@@ -1,0 +1,139 @@
+"""Which module may import which, and what the pure layers keep out of: rules over the source text.
+
+Imports inside functions and under ``TYPE_CHECKING`` count like any other; only names passed to
+``importlib`` as strings do not (that is how the layers above are reached on purpose).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PACKAGE = "firesteel"
+ROOT = Path(__file__).resolve().parent.parent.parent / PACKAGE
+
+# From the top down. Packages on one line are neighbours: they may import each other, in one direction.
+LAYERS: list[set[str]] = [
+    {"cli", "rest", "dashboard"},
+    {"execution", "testing"},
+    {"datastream", "table", "cep"},
+    {"connectors"},
+    {"plan"},
+    {"runtime"},
+    {"state"},
+    {"model"},
+    {"common", "metrics"},
+    {"errors"},
+]
+LEVEL = {name: depth for depth, names in enumerate(LAYERS) for name in names}
+
+MAY_USE_SPARK = {"execution", "connectors"}
+PURE = {"runtime", "state", "plan", "model", "common"}
+NOT_IN_PURE = {"time", "socket", "threading"}
+NOT_IN_RUNTIME = {"os", "pathlib", "shutil", "tempfile", "subprocess", "multiprocessing", "http", "urllib"}
+CLOCK_CALLS = {"now", "utcnow", "today"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One module of the package: its dotted name, whether it is a package, and its text."""
+
+    name: str
+    text: str
+    is_package: bool = False
+
+    @property
+    def layer(self) -> str:
+        """The part of the package it belongs to; empty for the package's own __init__."""
+        return [*self.name.split("."), ""][1]
+
+
+def sources(root: Path = ROOT) -> list[Source]:
+    """All modules of the package, read but not imported."""
+    result = []
+    for path in sorted(root.rglob("*.py")):
+        parts = list(path.relative_to(root.parent).with_suffix("").parts)
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        result.append(Source(name, path.read_text(encoding="utf-8"), is_package))
+    return result
+
+
+def imports(source: Source) -> Iterator[tuple[int, str]]:
+    """Line and dotted name of everything that a module imports, relative imports resolved."""
+    package = source.name.split(".") if source.is_package else source.name.split(".")[:-1]
+    for node in ast.walk(ast.parse(source.text)):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *filter(None, [node.module])])
+            # `from firesteel import plan` names a layer by its alias, hence the alias belongs to the name.
+            yield from ((node.lineno, f"{module}.{alias.name}") for alias in node.names)
+
+
+def _layer_of(imported: str) -> str | None:
+    parts = imported.split(".")
+    return parts[1] if parts[0] == PACKAGE and len(parts) > 1 and not parts[1].startswith("__") else None
+
+
+def unknown_layers(modules: list[Source]) -> list[str]:
+    """Parts of the package that have no place in LAYERS."""
+    return sorted({m.layer for m in modules if m.layer and m.layer not in LEVEL})
+
+
+def upward_imports(modules: list[Source]) -> list[str]:
+    """Imports from a layer above; the package's own __init__ imports no layer at all."""
+    found = []
+    for module in modules:
+        level = LEVEL.get(module.layer, len(LAYERS))
+        for line, imported in imports(module):
+            target = _layer_of(imported)
+            if target in LEVEL and LEVEL[target] < level:
+                found.append(f"{module.name}:{line} imports {imported}")
+    return found
+
+
+def mutual_imports(modules: list[Source]) -> list[str]:
+    """Neighbours on one level that import each other."""
+    edges = {(module.layer, _layer_of(imported)) for module in modules for _, imported in imports(module)}
+    return sorted(f"{a} <-> {b}" for a, b in edges if b is not None and a < b and (b, a) in edges)
+
+
+def spark_imports(modules: list[Source]) -> list[str]:
+    """Imports of Spark outside the layers that carry jobs to it."""
+    return [
+        f"{module.name}:{line} imports {imported}"
+        for module in modules
+        if module.layer not in MAY_USE_SPARK
+        for line, imported in imports(module)
+        if imported.split(".")[0] in {"pyspark", "py4j"}
+    ]
+
+
+def impurities(modules: list[Source]) -> list[str]:
+    """Clocks, sockets and threads in the pure layers, and I/O of any kind in the runtime."""
+    found = []
+    for module in modules:
+        if module.layer not in PURE:
+            continue
+        in_runtime = module.layer == "runtime"
+        forbidden = NOT_IN_PURE | (NOT_IN_RUNTIME if in_runtime else set())
+        for line, imported in imports(module):
+            if imported.split(".")[0] in forbidden:
+                found.append(f"{module.name}:{line} imports {imported}")
+        found += [f"{module.name}:{line} calls {call}" for line, call in _impure_calls(module, in_runtime)]
+    return found
+
+
+def _impure_calls(module: Source, in_runtime: bool) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(module.text)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func)
+        owner, _, name = called.rpartition(".")
+        is_clock = name in CLOCK_CALLS and owner.split(".")[-1] in {"datetime", "date"}
+        if is_clock or (in_runtime and called in {"open", "input", "print"}):
+            yield node.lineno, called

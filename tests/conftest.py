@@ -1,0 +1,96 @@
+"""What all rooms of the test suite share: the Spark session, the rules of tests/unit, hypothesis profiles."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytest_plugins = ["tests.feature_report"]
+
+ROOT = Path(__file__).resolve().parent.parent
+UNIT = ROOT / "tests" / "unit"
+
+# The suite gives the same verdict on every run; HYPOTHESIS_PROFILE=explore looks for new counterexamples.
+_slow_is_fine = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "steady",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=50,
+    suppress_health_check=_slow_is_fine,
+)
+settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=_slow_is_fine)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+
+# Why each one is set: docs/architecture.md, "Facts about Spark".
+SPARK_CONF = {
+    "spark.ui.enabled": "false",
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.shuffle.reduceLocality.enabled": "false",
+    "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.log.level": "ERROR",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """One Spark session with two cores, started by the first test that asks for it."""
+    from pyspark.sql import SparkSession
+
+    # Workers have to run this very Python, and find the test modules whose functions they are sent.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    builder = SparkSession.builder.master("local[2]").appName("firesteel-tests")
+    for key, value in SPARK_CONF.items():
+        builder = builder.config(key, value)
+    session = builder.config(
+        "spark.sql.warehouse.dir", str(tmp_path_factory.mktemp("warehouse"))
+    ).getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    yield session
+    session.stop()
+
+
+def _in_unit_room(item: pytest.Item) -> bool:
+    return item.path.is_relative_to(UNIT)
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    # Session fixtures are made before any function fixture could object, hence a hook.
+    if _in_unit_room(item) and "spark" in getattr(item, "fixturenames", ()):
+        pytest.fail("tests/unit runs without Spark: move this test to tests/spark", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def _unit_room_rules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In tests/unit, sleeping and starting Spark raise."""
+    if not _in_unit_room(request.node):
+        return
+
+    def refuse_sleep(*_: object) -> NoReturn:
+        raise AssertionError("tests/unit does not sleep: pass the time in as an argument")
+
+    def refuse_spark(*_: object, **__: object) -> NoReturn:
+        raise AssertionError("tests/unit runs without Spark: use the harness or move the test to tests/spark")
+
+    monkeypatch.setattr(time, "sleep", refuse_sleep)
+    if importlib.util.find_spec("pyspark") is None:
+        return
+    monkeypatch.setattr("pyspark.core.context.SparkContext.__init__", refuse_spark)
+    monkeypatch.setattr("pyspark.core.context.SparkContext.getOrCreate", refuse_spark)
+    monkeypatch.setattr("pyspark.sql.session.SparkSession.Builder.getOrCreate", refuse_spark)
