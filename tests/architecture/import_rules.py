@@ -32,7 +32,8 @@ LEVEL = {name: depth for depth, names in enumerate(LAYERS) for name in names}
 MAY_USE_SPARK = {"execution", "connectors"}
 PURE = {"runtime", "state", "plan", "model", "common"}
 NOT_IN_PURE = {"time", "socket", "threading"}
-NOT_IN_RUNTIME = {"os", "pathlib", "shutil", "tempfile", "subprocess", "multiprocessing", "http", "urllib"}
+NOT_IN_RUNTIME = {"pathlib", "shutil", "tempfile", "subprocess", "multiprocessing", "http", "urllib"}
+PATH_NAMES = {"path", "sep"}  # the parts of os that only handle text
 CLOCK_CALLS = {"now", "utcnow", "today"}
 
 
@@ -122,14 +123,19 @@ def impurities(modules: list[Source]) -> list[str]:
         in_runtime = module.layer == "runtime"
         forbidden = NOT_IN_PURE | (NOT_IN_RUNTIME if in_runtime else set())
         for line, imported in imports(module):
-            if imported.split(".")[0] in forbidden:
+            parts = imported.split(".")
+            io_of_os = in_runtime and parts[0] == "os" and not PATH_NAMES.issuperset(parts[1:2])
+            if parts[0] in forbidden or io_of_os:
                 found.append(f"{module.name}:{line} imports {imported}")
-        found += [f"{module.name}:{line} calls {call}" for line, call in _impure_calls(module, in_runtime)]
+        found += [f"{module.name}:{line} uses {what}" for line, what in _impure_uses(module, in_runtime)]
     return found
 
 
-def _impure_calls(module: Source, in_runtime: bool) -> Iterator[tuple[int, str]]:
+def _impure_uses(module: Source, in_runtime: bool) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(module.text)):
+        if in_runtime and isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os":
+            if node.attr not in PATH_NAMES:
+                yield node.lineno, f"os.{node.attr}"
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)

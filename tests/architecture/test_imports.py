@@ -115,7 +115,15 @@ def test_a_clock_or_thread_in_a_pure_layer_is_found(text: str) -> None:
     assert rules.impurities([Source("firesteel.execution.x", text)]) == []
 
 
-@pytest.mark.parametrize("text", ["import os", "from pathlib import Path", "open('x')", "print(1)"])
+@pytest.mark.parametrize(
+    "text",
+    ["import os\nos.stat('x')", "from os import stat", "from pathlib import Path", "open('x')", "print(1)"],
+)
 def test_io_is_found_in_the_runtime_and_allowed_in_state(text: str) -> None:
     assert len(rules.impurities([Source("firesteel.runtime.x", text)])) == 1
     assert rules.impurities([Source("firesteel.state.x", text)]) == []
+
+
+def test_handling_paths_as_text_is_not_io() -> None:
+    text = "import os\nfrom os.path import join\nos.path.join('a', os.sep)"
+    assert rules.impurities([Source("firesteel.runtime.x", text)]) == []
