@@ -134,8 +134,7 @@ def impurities(modules: list[Source]) -> list[str]:
 def _impure_uses(module: Source, in_runtime: bool) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(module.text)):
         if in_runtime and isinstance(node, ast.Attribute) and ast.unparse(node.value) == "os":
-            if node.attr not in PATH_NAMES:
-                yield node.lineno, f"os.{node.attr}"
+            yield from [] if node.attr in PATH_NAMES else [(node.lineno, f"os.{node.attr}")]
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func)
