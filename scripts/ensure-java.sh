@@ -37,10 +37,11 @@ fi
 echo "Java: no version $NEEDED or newer found, installing one with apt-get"
 export DEBIAN_FRONTEND=noninteractive
 apt-get update -qq
-package=openjdk-17-jre-headless
-if [[ -z $(apt-cache madison "$package") ]]; then
-    package=$(apt-cache pkgnames openjdk- | grep -E '^openjdk-[0-9]+-jre-headless$' | sort -t- -k2 -n | tail -n 1)
-fi
+# The long-term versions that Spark is tested with come first, then whatever is newest.
+newest=$(apt-cache pkgnames openjdk- | grep -E '^openjdk-[0-9]+-jre-headless$' | sort -t- -k2 -n | tail -n 1)
+for package in openjdk-17-jre-headless openjdk-21-jre-headless "$newest"; do
+    if [[ -n $(apt-cache madison "$package") ]]; then break; fi
+done
 apt-get install -y -qq --no-install-recommends "$package" >/dev/null
 if ! fits java; then
     echo "Java: installed $package, but 'java' on the PATH is still older than $NEEDED." >&2
