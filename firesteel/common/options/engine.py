@@ -1,0 +1,408 @@
+"""The options that Firesteel uses. Defaults are Flink's unless the description says otherwise."""
+
+from __future__ import annotations
+
+from firesteel.common.config_options import (
+    BooleanValue,
+    ConfigOption,
+    DurationValue,
+    EnumValue,
+    FloatValue,
+    IntValue,
+    ListValue,
+    MapValue,
+    MemoryValue,
+    StringValue,
+)
+
+__all__ = [
+    "PARALLELISM",
+    "MAX_PARALLELISM",
+    "PIPELINE_NAME",
+    "RUNTIME_MODE",
+    "OPERATOR_CHAINING",
+    "AUTO_WATERMARK_INTERVAL",
+    "AUTO_GENERATE_UIDS",
+    "GLOBAL_JOB_PARAMETERS",
+    "EXECUTION_TARGET",
+    "ATTACHED",
+    "MASTER",
+    "EPOCH_MAX_RECORDS",
+    "EPOCH_TARGET_DURATION",
+    "CHUNK_MAX_RECORDS",
+    "WORK_DIR",
+    "PROGRESS",
+    "PYTHON_FILES",
+    "PYTHON_REQUIREMENTS",
+    "PYTHON_ARCHIVES",
+    "PYTHON_EXECUTABLE",
+    "CHECKPOINT_INTERVAL",
+    "CHECKPOINT_MODE",
+    "CHECKPOINT_DIR",
+    "SAVEPOINT_DIR",
+    "CHECKPOINT_RETAINED",
+    "CHECKPOINT_TIMEOUT",
+    "CHECKPOINT_MIN_PAUSE",
+    "CHECKPOINT_MAX_CONCURRENT",
+    "CHECKPOINT_TOLERABLE_FAILURES",
+    "CHECKPOINT_RETENTION",
+    "CHECKPOINT_UNALIGNED",
+    "CHECKPOINT_INCREMENTAL",
+    "RECOVERY_PATH",
+    "RECOVERY_IGNORE_UNCLAIMED",
+    "RECOVERY_CLAIM_MODE",
+    "STATE_BACKEND",
+    "ROCKSDB_MEMORY",
+    "RESTART_STRATEGY",
+    "FIXED_DELAY_ATTEMPTS",
+    "FIXED_DELAY_DELAY",
+    "FAILURE_RATE_MAX",
+    "FAILURE_RATE_INTERVAL",
+    "FAILURE_RATE_DELAY",
+    "EXPONENTIAL_INITIAL",
+    "EXPONENTIAL_MAX",
+    "EXPONENTIAL_MULTIPLIER",
+    "EXPONENTIAL_RESET",
+    "EXPONENTIAL_JITTER",
+    "EXPONENTIAL_ATTEMPTS",
+]
+
+_TEXT = StringValue()
+_BOOLEAN = BooleanValue()
+_DURATION = DurationValue()
+_COUNT = IntValue(minimum=0)
+_POSITIVE = IntValue(minimum=1)
+_NUMBER = FloatValue()
+_LIST = ListValue()
+
+# --- program -----------------------------------------------------------------------------------
+
+_GROUP = "Program"
+
+PARALLELISM = ConfigOption(
+    "parallelism.default",
+    _POSITIVE,
+    None,
+    "Parallelism of operators that set none; none means the number of cores Spark has.",
+    _GROUP,
+)
+MAX_PARALLELISM = ConfigOption(
+    "pipeline.max-parallelism",
+    IntValue(minimum=-1),
+    -1,
+    "Number of key groups, the upper bound of any later rescaling; -1 means 128.",
+    _GROUP,
+)
+PIPELINE_NAME = ConfigOption("pipeline.name", _TEXT, None, "Name of the job.", _GROUP)
+RUNTIME_MODE = ConfigOption(
+    "execution.runtime-mode",
+    EnumValue(("STREAMING", "BATCH", "AUTOMATIC")),
+    "STREAMING",
+    "Emit results as they arise, or only final ones at the end of bounded input.",
+    _GROUP,
+)
+OPERATOR_CHAINING = ConfigOption(
+    "pipeline.operator-chaining.enabled",
+    _BOOLEAN,
+    True,
+    "Run operators that are joined by forward edges as one.",
+    _GROUP,
+    aliases=("pipeline.operator-chaining",),
+)
+AUTO_WATERMARK_INTERVAL = ConfigOption(
+    "pipeline.auto-watermark-interval",
+    _DURATION,
+    200,
+    "How often periodic watermark generators are asked.",
+    _GROUP,
+)
+AUTO_GENERATE_UIDS = ConfigOption(
+    "pipeline.auto-generate-uids",
+    _BOOLEAN,
+    True,
+    "Whether operators without a uid get one; if not, each operator must set its own.",
+    _GROUP,
+)
+GLOBAL_JOB_PARAMETERS = ConfigOption(
+    "pipeline.global-job-parameters", MapValue(), None, "Parameters that every function can read.", _GROUP
+)
+
+# --- execution ---------------------------------------------------------------------------------
+
+_GROUP = "Execution"
+
+EXECUTION_TARGET = ConfigOption(
+    "execution.target",
+    EnumValue(("spark", "in-process")),
+    "spark",
+    "Run on Spark, or in the driver's own process, where debuggers stop at breakpoints.",
+    _GROUP,
+)
+ATTACHED = ConfigOption(
+    "execution.attached",
+    _BOOLEAN,
+    True,
+    "Whether `execute()` waits for the end of the job. True here, because the driver is part of the job.",
+    _GROUP,
+)
+MASTER = ConfigOption(
+    "firesteel.master", _TEXT, "local[*]", "Spark master to run on where no SparkSession is given.", _GROUP
+)
+EPOCH_MAX_RECORDS = ConfigOption(
+    "firesteel.epoch.max-records",
+    _POSITIVE,
+    500_000,
+    "How many records one source subtask reads in one epoch at most.",
+    _GROUP,
+)
+EPOCH_TARGET_DURATION = ConfigOption(
+    "firesteel.epoch.target-duration",
+    _DURATION,
+    1000,
+    "How long an epoch should take; sources read as much as the job gets done in that time.",
+    _GROUP,
+)
+CHUNK_MAX_RECORDS = ConfigOption(
+    "firesteel.chunk.max-records", _POSITIVE, 4096, "How many records are pickled together at most.", _GROUP
+)
+WORK_DIR = ConfigOption(
+    "firesteel.work-dir",
+    _TEXT,
+    None,
+    "Directory for local working files on every host; none means the system's temporary directory.",
+    _GROUP,
+)
+PROGRESS = ConfigOption("firesteel.progress", _BOOLEAN, False, "Show progress on the terminal while jobs run.", _GROUP)
+
+# --- Python ------------------------------------------------------------------------------------
+
+_GROUP = "Python dependencies"
+
+PYTHON_FILES = ConfigOption(
+    "python.files", _LIST, None, "Python files, packages and directories to put on the workers' path.", _GROUP
+)
+PYTHON_REQUIREMENTS = ConfigOption(
+    "python.requirements",
+    _TEXT,
+    None,
+    "A requirements.txt to install on the workers, with `#` and a directory of packages if offline.",
+    _GROUP,
+)
+PYTHON_ARCHIVES = ConfigOption(
+    "python.archives",
+    _LIST,
+    None,
+    "Archives to unpack on the workers, each with `#` and a directory name.",
+    _GROUP,
+)
+PYTHON_EXECUTABLE = ConfigOption(
+    "python.executable", _TEXT, None, "Python of the workers; none means the driver's.", _GROUP
+)
+
+# --- checkpoints -------------------------------------------------------------------------------
+
+_GROUP = "Checkpoints and savepoints"
+
+CHECKPOINT_INTERVAL = ConfigOption(
+    "execution.checkpointing.interval",
+    _DURATION,
+    None,
+    "How often a checkpoint is made; none means never.",
+    _GROUP,
+)
+CHECKPOINT_MODE = ConfigOption(
+    "execution.checkpointing.mode",
+    EnumValue(("EXACTLY_ONCE", "AT_LEAST_ONCE")),
+    "EXACTLY_ONCE",
+    "Guarantee after a recovery. AT_LEAST_ONCE changes nothing here: barriers cost no alignment.",
+    _GROUP,
+)
+CHECKPOINT_DIR = ConfigOption(
+    "execution.checkpointing.dir",
+    _TEXT,
+    None,
+    "Where checkpoints are written; none keeps them with the driver, for its lifetime.",
+    _GROUP,
+    aliases=("state.checkpoints.dir",),
+)
+SAVEPOINT_DIR = ConfigOption(
+    "execution.checkpointing.savepoint-dir",
+    _TEXT,
+    None,
+    "Where savepoints go that name no place.",
+    _GROUP,
+    aliases=("state.savepoints.dir",),
+)
+CHECKPOINT_RETAINED = ConfigOption(
+    "execution.checkpointing.num-retained",
+    _POSITIVE,
+    1,
+    "How many completed checkpoints are kept.",
+    _GROUP,
+    aliases=("state.checkpoints.num-retained",),
+)
+CHECKPOINT_TIMEOUT = ConfigOption(
+    "execution.checkpointing.timeout", _DURATION, 600_000, "After how long a checkpoint is given up.", _GROUP
+)
+CHECKPOINT_MIN_PAUSE = ConfigOption(
+    "execution.checkpointing.min-pause",
+    _DURATION,
+    0,
+    "Time between the end of one checkpoint and the next.",
+    _GROUP,
+)
+CHECKPOINT_MAX_CONCURRENT = ConfigOption(
+    "execution.checkpointing.max-concurrent-checkpoints",
+    _POSITIVE,
+    1,
+    "How many may be under way at once.",
+    _GROUP,
+)
+CHECKPOINT_TOLERABLE_FAILURES = ConfigOption(
+    "execution.checkpointing.tolerable-failed-checkpoints",
+    _COUNT,
+    0,
+    "How many checkpoints in a row may fail before the job does.",
+    _GROUP,
+)
+CHECKPOINT_RETENTION = ConfigOption(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    EnumValue(("NO_EXTERNALIZED_CHECKPOINTS", "RETAIN_ON_CANCELLATION", "DELETE_ON_CANCELLATION")),
+    "NO_EXTERNALIZED_CHECKPOINTS",
+    "What becomes of the checkpoints of a cancelled job.",
+    _GROUP,
+)
+CHECKPOINT_UNALIGNED = ConfigOption(
+    "execution.checkpointing.unaligned.enabled",
+    _BOOLEAN,
+    False,
+    "Accepted, and always true in effect: no record is in flight at a barrier.",
+    _GROUP,
+    aliases=("execution.checkpointing.unaligned",),
+)
+CHECKPOINT_INCREMENTAL = ConfigOption(
+    "execution.checkpointing.incremental",
+    _BOOLEAN,
+    False,
+    "Write only what changed since the last one.",
+    _GROUP,
+    aliases=("state.backend.incremental",),
+)
+RECOVERY_PATH = ConfigOption(
+    "execution.state-recovery.path",
+    _TEXT,
+    None,
+    "Savepoint or checkpoint to start from.",
+    _GROUP,
+    aliases=("execution.savepoint.path",),
+)
+RECOVERY_IGNORE_UNCLAIMED = ConfigOption(
+    "execution.state-recovery.ignore-unclaimed-state",
+    _BOOLEAN,
+    False,
+    "Start although some stored state fits no operator of the program.",
+    _GROUP,
+    aliases=("execution.savepoint.ignore-unclaimed-state",),
+)
+RECOVERY_CLAIM_MODE = ConfigOption(
+    "execution.state-recovery.claim-mode",
+    EnumValue(("NO_CLAIM", "CLAIM")),
+    "NO_CLAIM",
+    "Whether the job may delete what it was started from.",
+    _GROUP,
+    aliases=("execution.savepoint-restore-mode",),
+)
+
+# --- state -------------------------------------------------------------------------------------
+
+_GROUP = "State"
+
+STATE_BACKEND = ConfigOption(
+    "state.backend.type",
+    EnumValue(("hashmap", "rocksdb")),
+    "hashmap",
+    "Where working state lives: in memory or on local disk.",
+    _GROUP,
+    aliases=("state.backend",),
+)
+ROCKSDB_MEMORY = ConfigOption(
+    "state.backend.rocksdb.memory.fixed-per-slot",
+    MemoryValue(),
+    None,
+    "Memory for one subtask's disk state; none leaves it to RocksDB.",
+    _GROUP,
+)
+
+# --- restarts ----------------------------------------------------------------------------------
+
+_GROUP = "Restarts"
+
+RESTART_STRATEGY = ConfigOption(
+    "restart-strategy.type",
+    EnumValue(("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay")),
+    None,
+    "What happens when a job fails; if not set, exponential-delay with checkpoints, else no restart.",
+    _GROUP,
+    aliases=("restart-strategy",),
+)
+FIXED_DELAY_ATTEMPTS = ConfigOption(
+    "restart-strategy.fixed-delay.attempts", _COUNT, 1, "How many restarts before the job fails.", _GROUP
+)
+FIXED_DELAY_DELAY = ConfigOption(
+    "restart-strategy.fixed-delay.delay", _DURATION, 1000, "Wait before each restart.", _GROUP
+)
+FAILURE_RATE_MAX = ConfigOption(
+    "restart-strategy.failure-rate.max-failures-per-interval",
+    _POSITIVE,
+    1,
+    "How many failures in one interval are restarted.",
+    _GROUP,
+)
+FAILURE_RATE_INTERVAL = ConfigOption(
+    "restart-strategy.failure-rate.failure-rate-interval",
+    _DURATION,
+    60_000,
+    "Length of that interval.",
+    _GROUP,
+)
+FAILURE_RATE_DELAY = ConfigOption(
+    "restart-strategy.failure-rate.delay", _DURATION, 1000, "Wait before each restart.", _GROUP
+)
+EXPONENTIAL_INITIAL = ConfigOption(
+    "restart-strategy.exponential-delay.initial-backoff",
+    _DURATION,
+    1000,
+    "Wait before the first restart.",
+    _GROUP,
+)
+EXPONENTIAL_MAX = ConfigOption(
+    "restart-strategy.exponential-delay.max-backoff", _DURATION, 60_000, "Longest wait.", _GROUP
+)
+EXPONENTIAL_MULTIPLIER = ConfigOption(
+    "restart-strategy.exponential-delay.backoff-multiplier",
+    _NUMBER,
+    1.5,
+    "Growth of the wait per failure.",
+    _GROUP,
+)
+EXPONENTIAL_RESET = ConfigOption(
+    "restart-strategy.exponential-delay.reset-backoff-threshold",
+    _DURATION,
+    3_600_000,
+    "After so long without failure the wait is the first one again.",
+    _GROUP,
+)
+EXPONENTIAL_JITTER = ConfigOption(
+    "restart-strategy.exponential-delay.jitter-factor",
+    _NUMBER,
+    0.1,
+    "Part of the wait that is left to chance.",
+    _GROUP,
+)
+EXPONENTIAL_ATTEMPTS = ConfigOption(
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff",
+    _COUNT,
+    None,
+    "How many restarts without such a quiet time before the job fails; none means any number.",
+    _GROUP,
+)

@@ -1,0 +1,179 @@
+"""How event time is read from a stream: timestamps, watermarks, idleness, alignment."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from firesteel.common.time import Duration, TimeLength, to_milliseconds
+from firesteel.common.watermark import (
+    BoundedOutOfOrdernessWatermarks,
+    MonotonousTimestampsWatermarks,
+    NoWatermarksGenerator,
+    Watermark,
+    WatermarkGenerator,
+    WatermarkOutput,
+)
+from firesteel.errors import ConfigurationError
+
+__all__ = [
+    "TimestampAssigner",
+    "Watermark",
+    "WatermarkAlignment",
+    "WatermarkGenerator",
+    "WatermarkOutput",
+    "WatermarkStrategy",
+]
+
+
+class TimestampAssigner(ABC):
+    """Reads the event timestamp of an element. Must be picklable."""
+
+    @abstractmethod
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """The timestamp of `value` in milliseconds since 1970-01-01T00:00:00Z.
+
+        Called once for each element. `record_timestamp` is the one it already has (from the source, say), or
+        the minimum of a 64-bit number if it has none.
+        """
+
+
+class _CallableAssigner(TimestampAssigner):
+    """A plain function as timestamp assigner."""
+
+    def __init__(self, extract: Callable[[Any, int], int]) -> None:
+        self.extract = extract
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        return self.extract(value, record_timestamp)
+
+
+@dataclass(frozen=True)
+class WatermarkAlignment:
+    """Sources of one group may run ahead of the slowest of them by so much event time, looked at so often."""
+
+    group: str
+    max_drift_ms: int
+    update_interval_ms: int
+
+
+_DEFAULT_ALIGNMENT_INTERVAL = Duration.of_millis(1000)
+
+
+@dataclass(frozen=True)
+class WatermarkStrategy:
+    """Says how a stream gets its timestamps and watermarks. Immutable: ``with_...`` returns a new one.
+
+    ::
+
+        strategy = (
+            WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(20))
+            .with_timestamp_assigner(lambda ride, _: ride.started_at)
+            .with_idleness(Duration.of_minutes(1))
+        )
+
+    A strategy without a timestamp assigner keeps the timestamps that elements already have.
+    """
+
+    generator_factory: Callable[[], WatermarkGenerator]
+    timestamp_assigner: TimestampAssigner | None = None
+    idle_timeout_ms: int | None = None
+    alignment: WatermarkAlignment | None = None
+
+    @staticmethod
+    def for_monotonous_timestamps() -> WatermarkStrategy:
+        """For streams whose timestamps never fall; the watermark is the last timestamp - 1 ms."""
+        return WatermarkStrategy(MonotonousTimestampsWatermarks)
+
+    @staticmethod
+    def for_bounded_out_of_orderness(max_out_of_orderness: TimeLength) -> WatermarkStrategy:
+        """For streams whose elements come at most that late.
+
+        The watermark is the highest timestamp - `max_out_of_orderness` - 1 ms.
+        """
+        factory = partial(BoundedOutOfOrdernessWatermarks, max_out_of_orderness)
+        factory()  # a bad bound should fail here, in the user's line, and not in a task
+        return WatermarkStrategy(factory)
+
+    @staticmethod
+    def for_generator(generator_factory: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
+        """For a generator of one's own: a class derived from WatermarkGenerator, or a callable making one.
+
+        It is called without arguments, once for each subtask or split.
+        """
+        if not callable(generator_factory):
+            raise ConfigurationError(
+                f"for_generator() takes a callable that makes a WatermarkGenerator, got "
+                f"{generator_factory!r}. Pass the class itself, or a lambda that makes an instance."
+            )
+        return WatermarkStrategy(generator_factory)
+
+    @staticmethod
+    def no_watermarks() -> WatermarkStrategy:
+        """Make no watermarks: for programs that need processing time only."""
+        return WatermarkStrategy(NoWatermarksGenerator)
+
+    def with_timestamp_assigner(
+        self, timestamp_assigner: TimestampAssigner | Callable[[Any, int], int]
+    ) -> WatermarkStrategy:
+        """Read timestamps with this assigner, or with this function of (value, record_timestamp)."""
+        if isinstance(timestamp_assigner, TimestampAssigner):
+            return replace(self, timestamp_assigner=timestamp_assigner)
+        if not callable(timestamp_assigner):
+            raise ConfigurationError(
+                "a timestamp assigner is a TimestampAssigner or a function of (value, record_timestamp), "
+                f"got {timestamp_assigner!r}. For instance lambda event, _: event.timestamp."
+            )
+        return replace(self, timestamp_assigner=_CallableAssigner(timestamp_assigner))
+
+    def with_idleness(self, idle_timeout: TimeLength) -> WatermarkStrategy:
+        """Take a split that was silent for so long out of the watermark, until it speaks again."""
+        timeout = to_milliseconds(idle_timeout)
+        if timeout <= 0:
+            raise ConfigurationError(
+                f"the idle timeout must be positive, got {timeout} ms. Leave with_idleness() out to wait for ever."
+            )
+        return replace(self, idle_timeout_ms=timeout)
+
+    def with_watermark_alignment(
+        self,
+        watermark_group: str,
+        max_allowed_watermark_drift: TimeLength,
+        update_interval: TimeLength | None = None,
+    ) -> WatermarkStrategy:
+        """Keep the sources of a group close together in event time.
+
+        Before an epoch the driver holds back the splits whose watermark is more than
+        `max_allowed_watermark_drift` ahead of the lowest in `watermark_group`; the others are read as usual.
+        The comparison is renewed at most every `update_interval` (1 s unless given), and never inside an
+        epoch.
+        """
+        drift = to_milliseconds(max_allowed_watermark_drift)
+        interval = to_milliseconds(_DEFAULT_ALIGNMENT_INTERVAL if update_interval is None else update_interval)
+        if not watermark_group or drift < 0 or interval <= 0:
+            raise ConfigurationError(
+                "watermark alignment needs a group name, a drift of 0 or more and a positive interval, "
+                f"got {watermark_group!r}, {drift} ms and {interval} ms."
+            )
+        return replace(self, alignment=WatermarkAlignment(watermark_group, drift, interval))
+
+    @property
+    def timestamp_function(self) -> Callable[[Any, int], int] | None:
+        """The assigner as a bare function, for the hot loop: the user's own where one was given."""
+        assigner = self.timestamp_assigner
+        if isinstance(assigner, _CallableAssigner):
+            return assigner.extract
+        return None if assigner is None else assigner.extract_timestamp
+
+    def create_generator(self) -> WatermarkGenerator:
+        """A new generator; the runtime makes one for each subtask or split."""
+        generator = self.generator_factory()
+        if not isinstance(generator, WatermarkGenerator):
+            raise ConfigurationError(
+                f"the generator factory {self.generator_factory!r} must make a WatermarkGenerator, "
+                f"it made {generator!r}. Derive the generator's class from WatermarkGenerator."
+            )
+        return generator
