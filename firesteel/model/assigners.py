@@ -148,9 +148,7 @@ class _TimeWindows(WindowAssigner[Any, TimeWindow]):
 class _TumblingWindows(_TimeWindows):
     """Windows of a fixed size that do not overlap."""
 
-    def __init__(
-        self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED
-    ) -> None:
+    def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
         _check_size(self, "size", size)
         if abs(offset) >= size:
             raise ConfigurationError(
@@ -300,9 +298,7 @@ class SlidingProcessingTimeWindows(_SlidingWindows):
     _event_time = False
 
     @staticmethod
-    def of(
-        size: TimeLength, slide: TimeLength, offset: TimeLength | None = None
-    ) -> SlidingProcessingTimeWindows:
+    def of(size: TimeLength, slide: TimeLength, offset: TimeLength | None = None) -> SlidingProcessingTimeWindows:
         """Windows of this size, one every ``slide``."""
         return SlidingProcessingTimeWindows(to_milliseconds(size), to_milliseconds(slide), _optional(offset))
 
@@ -567,9 +563,7 @@ class CountSlidingWindowAssigner(_CountWindows):
 
 def _check_size(assigner: object, argument: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ConfigurationError(
-            f"{type(assigner).__name__}: {argument} must be an int of at least 1, got {value!r}."
-        )
+        raise ConfigurationError(f"{type(assigner).__name__}: {argument} must be an int of at least 1, got {value!r}.")
 
 
 def _optional(offset: TimeLength | None) -> int:

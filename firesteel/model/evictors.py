@@ -119,9 +119,7 @@ class CountEvictor(_OneSidedEvictor):
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
         if isinstance(max_count, bool) or not isinstance(max_count, int) or max_count < 0:
-            raise ConfigurationError(
-                f"CountEvictor: max_count must be an int of at least 0, got {max_count!r}."
-            )
+            raise ConfigurationError(f"CountEvictor: max_count must be an int of at least 0, got {max_count!r}.")
         self._max_count = max_count
 
     @staticmethod
@@ -149,9 +147,7 @@ class TimeEvictor(_OneSidedEvictor):
         super().__init__(do_evict_after)
         self._window_size = to_milliseconds(window_size)
         if self._window_size < 0:
-            raise ConfigurationError(
-                f"TimeEvictor: window_size must not be negative, got {self._window_size} ms."
-            )
+            raise ConfigurationError(f"TimeEvictor: window_size must not be negative, got {self._window_size} ms.")
 
     @staticmethod
     def of(window_size: TimeLength, do_evict_after: bool = False) -> TimeEvictor:
@@ -191,9 +187,7 @@ class DeltaEvictor(_OneSidedEvictor):
     def _evict(self, elements: list[TimestampedValue]) -> None:
         if elements:
             last = elements[-1].value
-            elements[:] = [
-                element for element in elements if self._delta(element.value, last) < self._threshold
-            ]
+            elements[:] = [element for element in elements if self._delta(element.value, last) < self._threshold]
 
     def __repr__(self) -> str:
         return f"DeltaEvictor({self._threshold})"

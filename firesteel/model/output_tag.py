@@ -47,7 +47,5 @@ class OutputTag:
 
     def __repr__(self) -> str:
         return (
-            f"OutputTag({self.tag_id!r})"
-            if self.type_info is None
-            else f"OutputTag({self.tag_id!r}, {self.type_info})"
+            f"OutputTag({self.tag_id!r})" if self.type_info is None else f"OutputTag({self.tag_id!r}, {self.type_info})"
         )

@@ -200,13 +200,9 @@ class StateTtlConfig:
             """Reading a value prolongs its life too."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
-        def set_state_visibility(
-            self, state_visibility: StateTtlConfig.StateVisibility
-        ) -> StateTtlConfig.Builder:
+        def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
             """Whether expired values that are still stored may be returned."""
-            self._state_visibility = _member(
-                StateTtlConfig.StateVisibility, state_visibility, "state_visibility"
-            )
+            self._state_visibility = _member(StateTtlConfig.StateVisibility, state_visibility, "state_visibility")
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
@@ -254,10 +250,8 @@ class StateTtlConfig:
         ) -> StateTtlConfig.Builder:
             """Drop expired entries when the disk backend compacts its files."""
             kinds = StateTtlConfig.CleanupStrategies
-            self._strategies[kinds.Strategies.ROCKSDB_COMPACTION_FILTER] = (
-                kinds.RocksdbCompactFilterCleanupStrategy(
-                    query_time_after_num_entries, periodic_compaction_time
-                )
+            self._strategies[kinds.Strategies.ROCKSDB_COMPACTION_FILTER] = kinds.RocksdbCompactFilterCleanupStrategy(
+                query_time_after_num_entries, periodic_compaction_time
             )
             return self
 
@@ -341,9 +335,7 @@ class StateTtlConfig:
     def __repr__(self) -> str:
         if not self.is_enabled():
             return "StateTtlConfig.DISABLED"
-        return (
-            f"StateTtlConfig({self._ttl_millis} ms, {self._update_type.name}, {self._state_visibility.name})"
-        )
+        return f"StateTtlConfig({self._ttl_millis} ms, {self._update_type.name}, {self._state_visibility.name})"
 
 
 def _member(kind: type[Any], value: Any, argument: str) -> Any:

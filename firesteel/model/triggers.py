@@ -139,9 +139,7 @@ class Trigger(ABC, Generic[T, W]):
 class _Quiet(Trigger[Any, Window]):
     """A trigger that does nothing where a subclass does not say otherwise."""
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         return TriggerResult.CONTINUE
 
     def on_processing_time(self, time: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -165,9 +163,7 @@ class EventTimeTrigger(_Quiet):
         """Make the trigger."""
         return EventTimeTrigger()
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         end = window.max_timestamp()
         if end <= ctx.get_current_watermark():
             return TriggerResult.FIRE
@@ -198,9 +194,7 @@ class ProcessingTimeTrigger(_Quiet):
         """Make the trigger."""
         return ProcessingTimeTrigger()
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         ctx.register_processing_time_timer(window.max_timestamp())
         return TriggerResult.CONTINUE
 
@@ -237,9 +231,7 @@ class CountTrigger(_Quiet):
 
     def __init__(self, window_size: int) -> None:
         if isinstance(window_size, bool) or not isinstance(window_size, int) or window_size < 1:
-            raise ConfigurationError(
-                f"CountTrigger: window_size must be an int of at least 1, got {window_size!r}."
-            )
+            raise ConfigurationError(f"CountTrigger: window_size must be an int of at least 1, got {window_size!r}.")
         self._window_size = window_size
         self._count = ReducingStateDescriptor("count", _Sum(), Types.LONG())
 
@@ -248,9 +240,7 @@ class CountTrigger(_Quiet):
         """Make a trigger that fires every ``window_size`` records."""
         return CountTrigger(window_size)
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         count: ReducingState[int] = ctx.get_partitioned_state(self._count)
         count.add(1)
         if (count.get() or 0) < self._window_size:
@@ -309,9 +299,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
         """Make a trigger that fires every ``interval``."""
         return ContinuousEventTimeTrigger(to_milliseconds(interval))
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         end = window.max_timestamp()
         if end <= ctx.get_current_watermark():
             return TriggerResult.FIRE
@@ -366,9 +354,7 @@ class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
         """Make a trigger that fires every ``interval``."""
         return ContinuousProcessingTimeTrigger(to_milliseconds(interval))
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         firing: ReducingState[int] = ctx.get_partitioned_state(self._next_firing)
         if firing.get() is None:
             now = ctx.get_current_processing_time()
@@ -415,9 +401,7 @@ class NeverTrigger(_Quiet):
 class EndOfStreamTrigger(_Quiet):
     """Fires once, when all input has ended, and drops the contents."""
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         ctx.register_event_time_timer(window.max_timestamp())
         return TriggerResult.CONTINUE
 
@@ -442,9 +426,7 @@ class PurgingTrigger(Trigger[Any, Any]):
         """Make a purging trigger of another."""
         return PurgingTrigger(nested_trigger)
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_processing_time(self, time: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
@@ -475,9 +457,7 @@ class DeltaTrigger(_Quiet):
     :param type_info: The type of the records, kept in state; None if undeclared.
     """
 
-    def __init__(
-        self, threshold: float, delta_function: Any, type_info: TypeInformation | None = None
-    ) -> None:
+    def __init__(self, threshold: float, delta_function: Any, type_info: TypeInformation | None = None) -> None:
         self._threshold = threshold
         self._delta = as_delta(delta_function, "DeltaTrigger")
         self._last = ValueStateDescriptor("last-element", type_info)
@@ -487,9 +467,7 @@ class DeltaTrigger(_Quiet):
         """Make a delta trigger."""
         return DeltaTrigger(threshold, delta_function, type_info)
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Window, ctx: Trigger.TriggerContext) -> TriggerResult:
         last = ctx.get_partitioned_state(self._last)
         previous = last.value()
         if previous is None:
@@ -544,13 +522,9 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         should_clear_on_timeout: bool = True,
     ) -> ProcessingTimeoutTrigger:
         """Add a timeout to another trigger."""
-        return ProcessingTimeoutTrigger(
-            nested_trigger, timeout, reset_timer_on_new_record, should_clear_on_timeout
-        )
+        return ProcessingTimeoutTrigger(nested_trigger, timeout, reset_timer_on_new_record, should_clear_on_timeout)
 
-    def on_element(
-        self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext
-    ) -> TriggerResult:
+    def on_element(self, element: Any, timestamp: int, window: Any, ctx: Trigger.TriggerContext) -> TriggerResult:
         result = self._nested.on_element(element, timestamp, window, ctx)
         if result.is_fire():
             self.clear(window, ctx)

@@ -70,9 +70,7 @@ class TimeWindow(tuple[int, int], Window):
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
-    def merge_windows(
-        windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]
-    ) -> None:
+    def merge_windows(windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]) -> None:
         """Find the groups of windows that overlap or touch, and report each group of more than one to
         ``callback``.
         """

@@ -269,9 +269,7 @@ def as_co_flat_map_function(func: Any, where: str = "flat_map") -> CoFlatMapFunc
     return _pair(func, where, CoFlatMapFunction, _PlainCoFlatMap, ("flat_map1", "flat_map2"), 1, emits=True)
 
 
-def as_process_function(
-    func: Any, keyed: bool, where: str = "process"
-) -> ProcessFunction | KeyedProcessFunction:
+def as_process_function(func: Any, keyed: bool, where: str = "process") -> ProcessFunction | KeyedProcessFunction:
     """A process function out of one, or out of a callable of record and context (and collector).
 
     :param keyed: Whether the stream is keyed. A plain :class:`ProcessFunction` on a keyed stream is fine.
@@ -363,9 +361,7 @@ class _CompositeKey:
 
     def __init__(self, parts: Sequence[Any], where: str) -> None:
         if not parts:
-            raise ConfigurationError(
-                f"{where}: key must name at least one field, got an empty {type(parts).__name__}."
-            )
+            raise ConfigurationError(f"{where}: key must name at least one field, got an empty {type(parts).__name__}.")
         self._parts = [bound_call(as_key_selector(part, where), "get_key") for part in parts]
 
     def __call__(self, value: Any) -> tuple[Any, ...]:
@@ -488,6 +484,4 @@ def _required_parameters(call: Callable[..., Any]) -> int | None:
     except (TypeError, ValueError):
         return None
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(
-        1 for each in parameters if each.kind in positional and each.default is inspect.Parameter.empty
-    )
+    return sum(1 for each in parameters if each.kind in positional and each.default is inspect.Parameter.empty)

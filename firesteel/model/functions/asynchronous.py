@@ -83,9 +83,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         exception_predicate: ExceptionPredicate | None = None,
     ) -> AsyncRetryStrategy[Any]:
         """Try again up to ``max_attempts`` times, always the same time apart."""
-        return FixedDelayRetryStrategy(
-            max_attempts, backoff_time_millis, result_predicate, exception_predicate
-        )
+        return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
     def exponential_backoff(
@@ -149,9 +147,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy[Any]):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> None:
-        _check_positive(
-            type(self).__name__, max_attempts=max_attempts, backoff_time_millis=backoff_time_millis
-        )
+        _check_positive(type(self).__name__, max_attempts=max_attempts, backoff_time_millis=backoff_time_millis)
         self._max_attempts = max_attempts
         self._backoff_time_millis = backoff_time_millis
         self._predicate = RetryPredicate(result_predicate, exception_predicate)

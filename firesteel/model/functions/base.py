@@ -46,9 +46,7 @@ class KeyedStateStore(ABC):
         """A value per key into which added values are reduced."""
 
     @abstractmethod
-    def get_aggregating_state(
-        self, state_descriptor: AggregatingStateDescriptor
-    ) -> AggregatingState[Any, Any]:
+    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState[Any, Any]:
         """An accumulator per key into which added values are aggregated."""
 
 

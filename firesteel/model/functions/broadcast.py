@@ -55,9 +55,7 @@ class BaseBroadcastProcessFunction(Function):
         __slots__ = ()
 
         @abstractmethod
-        def get_broadcast_state(
-            self, state_descriptor: MapStateDescriptor
-        ) -> ReadOnlyBroadcastState[Any, Any]:
+        def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
             """The broadcast state that was declared with this descriptor, read only."""
 
 
@@ -75,15 +73,11 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction):
         __slots__ = ()
 
     @abstractmethod
-    def process_element(
-        self, value: Any, ctx: BroadcastProcessFunction.ReadOnlyContext
-    ) -> Iterable[Any] | None:
+    def process_element(self, value: Any, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Iterable[Any] | None:
         """Called once per record of the stream; emits like a ``ProcessFunction``."""
 
     @abstractmethod
-    def process_broadcast_element(
-        self, value: Any, ctx: BroadcastProcessFunction.Context
-    ) -> Iterable[Any] | None:
+    def process_broadcast_element(self, value: Any, ctx: BroadcastProcessFunction.Context) -> Iterable[Any] | None:
         """Called once per broadcast record in every subtask. What it writes must depend on the record only:
         all subtasks must come to the same state.
         """
@@ -128,22 +122,16 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
             """Whether this is an event-time or a processing-time timer."""
 
     @abstractmethod
-    def process_element(
-        self, value: Any, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext
-    ) -> Iterable[Any] | None:
+    def process_element(self, value: Any, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext) -> Iterable[Any] | None:
         """Called once per record of the keyed stream, with state scoped to its key."""
 
     @abstractmethod
-    def process_broadcast_element(
-        self, value: Any, ctx: KeyedBroadcastProcessFunction.Context
-    ) -> Iterable[Any] | None:
+    def process_broadcast_element(self, value: Any, ctx: KeyedBroadcastProcessFunction.Context) -> Iterable[Any] | None:
         """Called once per broadcast record in every subtask; there is no current key.
 
         What it writes to broadcast state must depend on the record only.
         """
 
-    def on_timer(
-        self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext
-    ) -> Iterable[Any] | None:
+    def on_timer(self, timestamp: int, ctx: KeyedBroadcastProcessFunction.OnTimerContext) -> Iterable[Any] | None:
         """Called once per timer that was registered, with state scoped to the timer's key."""
         return None

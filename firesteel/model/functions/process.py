@@ -125,7 +125,5 @@ class ProcessJoinFunction(Function):
             """The timestamp of the results: the larger of the two."""
 
     @abstractmethod
-    def process_element(
-        self, left: Any, right: Any, ctx: ProcessJoinFunction.Context
-    ) -> Iterable[Any] | None:
+    def process_element(self, left: Any, right: Any, ctx: ProcessJoinFunction.Context) -> Iterable[Any] | None:
         """Called once per pair within the interval; emits like a :class:`ProcessFunction`."""

@@ -97,9 +97,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
         __slots__ = ()
 
     @abstractmethod
-    def process(
-        self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]
-    ) -> Iterable[OUT] | None:
+    def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None:
         """Called whenever a window fires, with all its records; emits like a
         :class:`ProcessWindowFunction`.
         """
