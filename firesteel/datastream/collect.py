@@ -1,0 +1,123 @@
+"""Results of a running job, read one by one in the driver."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from types import TracebackType
+from typing import Any
+
+from firesteel.common.completable_future import CompletableFuture
+from firesteel.common.job_client import JobClient
+
+DEFAULT_CAPACITY = 10_000
+
+
+class ResultBuffer:
+    """Holds a limited number of records between the job and whoever reads them.
+
+    ``accept`` is called by the thread that drives the job and waits while the buffer is full: the job advances no
+    faster than its results are read.
+    """
+
+    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
+        self._capacity = capacity
+        self._changed = threading.Condition()
+        self._values: deque[Any] = deque()
+        self._ended = False
+        self._closed = False
+        self._error: BaseException | None = None
+
+    def accept(self, subtask: int, values: list[Any]) -> None:
+        """Take the records of one subtask, waiting for room; once closed, drop them."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or len(self._values) < self._capacity)
+            if not self._closed:
+                self._values.extend(values)
+                self._changed.notify_all()
+
+    def finished(self, error: BaseException | None) -> None:
+        """The job has ended; what is still in the buffer can be read."""
+        with self._changed:
+            self._ended = True
+            self._error = error
+            self._changed.notify_all()
+
+    def take(self) -> Any:
+        """The next record, waiting for it. Raises StopIteration at the end, or the error that ended the job."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._ended or self._values)
+            if self._closed:
+                raise StopIteration
+            if self._values:
+                value = self._values.popleft()
+                if len(self._values) < self._capacity:
+                    self._changed.notify_all()
+                return value
+            if self._error is not None:
+                raise self._error
+            raise StopIteration
+
+    def close(self) -> bool:
+        """Take and give nothing any more; whether the job may still be running."""
+        with self._changed:
+            running = not self._ended and not self._closed
+            self._closed = True
+            self._values.clear()
+            self._changed.notify_all()
+            return running
+
+
+class CloseableIterator:
+    """The results of a job that runs while they are read. Made by :meth:`DataStream.execute_and_collect`.
+
+    Closing it cancels the job, if it still runs; so does forgetting it. It is its own context manager::
+
+        with stream.execute_and_collect() as results:
+            for value in results:
+                if value > 100:
+                    break
+
+    An error of the job is raised by the read that would have given the next record.
+    """
+
+    def __init__(self, buffer: ResultBuffer, client: JobClient) -> None:
+        self._buffer = buffer
+        self._client = client
+        self._abandon = weakref.finalize(self, _cancel, buffer, client)
+
+    def __iter__(self) -> CloseableIterator:
+        return self
+
+    def __next__(self) -> Any:
+        return self._buffer.take()
+
+    def next(self) -> Any:
+        """The next record; raises StopIteration when there is none."""
+        return self._buffer.take()
+
+    def close(self) -> None:
+        """Stop reading: cancel the job if it still runs, and wait until it has ended. Closing twice is fine."""
+        cancelled = self._abandon()
+        if cancelled is not None:
+            cancelled.result()
+
+    def get_job_client(self) -> JobClient:
+        """The job whose results these are."""
+        return self._client
+
+    def __enter__(self) -> CloseableIterator:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _cancel(buffer: ResultBuffer, client: JobClient) -> CompletableFuture[None] | None:
+    return client.cancel() if buffer.close() else None

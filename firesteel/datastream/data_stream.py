@@ -1,0 +1,17 @@
+"""The streams of the API, under the module name that PyFlink has for them."""
+
+from firesteel.datastream.cache import CachedDataStream
+from firesteel.datastream.collect import CloseableIterator
+from firesteel.datastream.connected_streams import ConnectedStreams
+from firesteel.datastream.keyed_stream import KeyedStream
+from firesteel.datastream.sink import DataStreamSink
+from firesteel.datastream.stream import DataStream
+
+__all__ = [
+    "CachedDataStream",
+    "CloseableIterator",
+    "ConnectedStreams",
+    "DataStream",
+    "DataStreamSink",
+    "KeyedStream",
+]

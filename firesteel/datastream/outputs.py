@@ -1,0 +1,144 @@
+"""Where the records of a stream end: printed, in sinks, with the caller, in DataFrames."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from firesteel.datastream import arguments
+from firesteel.datastream.collect import CloseableIterator, ResultBuffer
+from firesteel.datastream.driver_sinks import ListSink, PrintSink
+from firesteel.datastream.formatting import LineFormat
+from firesteel.datastream.sink import DataStreamSink
+from firesteel.model.functions import SinkFunction
+from firesteel.model.functions.adapt import as_sink_function
+from firesteel.model.sink import Sink
+from firesteel.plan.executor import DriverSink
+from firesteel.plan.graph import OperatorTransformation, Transformation, user_call_site
+from firesteel.runtime.operator import Operator
+from firesteel.runtime.sinks import CollectOperator, SinkFunctionOperator, SinkWriterOperator
+
+if TYPE_CHECKING:
+    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+
+
+class StreamOutputs(ABC):
+    """The part of a stream that ends lines."""
+
+    _environment: StreamExecutionEnvironment
+
+    @property
+    @abstractmethod
+    def _transformation(self) -> Transformation:
+        """The node that makes the records."""
+
+    def print(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Write each record to the driver's standard output, as ``str()`` shows it.
+
+        The number of the subtask stands before it if the sink runs in several: ``3> value``, with a label
+        ``label:3> value``. Records declared as rows and tuples are written as Flink does: ``+I[1, a]``, ``(1,a)``.
+
+        :param sink_identifier: A label before each line.
+        """
+        return self._print("print", "Print to Std. Out", sink_identifier, to_stderr=False)
+
+    def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
+        """Like :meth:`print`, but write to standard error."""
+        return self._print("print_to_err", "Print to Std. Err", sink_identifier, to_stderr=True)
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
+        """Call a function for each record, in the tasks. After a failure it may see records again.
+
+        ::
+
+            alerts.add_sink(send_mail)
+        """
+        function = as_sink_function(sink_func)
+        return DataStreamSink(self._end("Unnamed", partial(SinkFunctionOperator, function)))
+
+    def sink_to(self, sink: Sink) -> DataStreamSink:
+        """Write the records to a sink of a connector."""
+        if not isinstance(sink, Sink):
+            raise arguments.wrong_argument(
+                "sink_to", "sink", sink, "a Sink of a connector", "Use add_sink() for a SinkFunction or callable."
+            )
+        has_committer = type(sink).create_committer is not Sink.create_committer
+        node = self._end(
+            type(sink).__name__,
+            partial(SinkWriterOperator, sink),
+            committer_factory=sink.create_committer if has_committer else None,
+        )
+        return DataStreamSink(node)
+
+    def execute_and_collect(
+        self, job_execution_name: str | None = None, limit: int | None = None
+    ) -> CloseableIterator | list[Any]:
+        """Run the job and get the records of this stream while it runs.
+
+        ::
+
+            with stream.execute_and_collect() as results:
+                for value in results:
+                    print(value)
+
+        The job advances no faster than the results are read. Closing the iterator cancels the job.
+
+        :param limit: Return a list of at most so many records instead; the job is cancelled when it has them.
+        """
+        if limit is not None:
+            arguments.whole_number("execute_and_collect", "limit", limit, least=1)
+        buffer = ResultBuffer()
+        self._collect_into(buffer)
+        results = CloseableIterator(buffer, self._environment._execute(job_execution_name, detached=True))
+        if limit is None:
+            return results
+        with results:
+            return list(itertools.islice(results, limit))
+
+    def to_dataframe(self, spark: Any | None = None) -> Any:
+        """Run the job and return the records of this stream as a Spark DataFrame. All sources must end.
+
+        The columns come from the declared type of the stream, whose fields are checked, or else from the records:
+        Rows, dataclasses, NamedTuples and dicts have named fields, tuples ``f0``, ``f1``, ..., other values one
+        column ``value``. The records pass through the driver.
+
+        :param spark: The SparkSession of the DataFrame; the environment's if it has one, else the active one.
+        """
+        # Imported where it is used: programs without DataFrames need no Spark to be built.
+        from firesteel.connectors.dataframe import rows_to_dataframe
+
+        self._environment._require_bounded("to_dataframe()", "Use execute_and_collect(limit=...)")
+        records = ListSink()
+        self._collect_into(records)
+        self._environment._execute(None, detached=False).get_job_execution_result().result()
+        session = spark if spark is not None else self._environment._session
+        return rows_to_dataframe(records.values, self._transformation.output_type, session)
+
+    def _print(self, method: str, name: str, identifier: str | None, to_stderr: bool) -> DataStreamSink:
+        if identifier is not None:
+            arguments.text(method, "sink_identifier", identifier)
+        sink = PrintSink(identifier, to_stderr, LineFormat(self._transformation.output_type, f"{method}()"))
+        return DataStreamSink(self._collect_into(sink, name))
+
+    def _collect_into(self, sink: DriverSink, name: str = "Collect") -> OperatorTransformation:
+        """End this line with an operator that sends the records to an object in the driver."""
+        collector_id = uuid.uuid4().hex
+        self._environment._driver_sinks[collector_id] = sink
+        return self._end(name, partial(CollectOperator, collector_id), collector_id=collector_id)
+
+    def _end(self, name: str, factory: Callable[[], Operator], **settings: Any) -> OperatorTransformation:
+        node = OperatorTransformation(
+            id=self._environment._next_id(),
+            name=f"Sink: {name}",
+            inputs=[self._transformation],
+            call_site=user_call_site(),
+            factory=factory,
+            is_sink=True,
+            **settings,
+        )
+        self._environment._add(node)
+        return node

@@ -1,0 +1,21 @@
+"""DataStreamSink: the end of a line."""
+
+from __future__ import annotations
+
+from firesteel.datastream.operator_settings import OperatorSettings
+from firesteel.plan.graph import OperatorTransformation, PhysicalTransformation
+
+
+class DataStreamSink(OperatorSettings):
+    """A sink of the program. Its operator can be named and set like any other.
+
+    ::
+
+        stream.add_sink(write_to_table).name("table").set_parallelism(1)
+    """
+
+    def __init__(self, transformation: OperatorTransformation) -> None:
+        self._node = transformation
+
+    def _operator(self, method: str) -> PhysicalTransformation:
+        return self._node

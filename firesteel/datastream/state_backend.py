@@ -1,0 +1,125 @@
+"""Where working state lives: in memory, or in RocksDB on the local disk."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from enum import Enum
+
+from firesteel.common import options
+from firesteel.common.configuration import Configuration
+from firesteel.common.warnings import warn_once
+from firesteel.datastream import arguments
+from firesteel.errors import UnsupportedError
+
+
+class StateBackend(ABC):
+    """Says where keyed state is kept while a job runs. What is written to checkpoints does not depend on it."""
+
+    @abstractmethod
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+
+
+class HashMapStateBackend(StateBackend):
+    """State as Python objects in memory. The default: fastest, and limited by memory.
+
+    ::
+
+        env.set_state_backend(HashMapStateBackend())
+    """
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+        configuration.set(options.STATE_BACKEND, "hashmap")
+
+
+class PredefinedOptions(Enum):
+    """Bundles of RocksDB settings for kinds of disks. RocksDB keeps its own defaults here: they have no effect."""
+
+    DEFAULT = "DEFAULT"
+    SPINNING_DISK_OPTIMIZED = "SPINNING_DISK_OPTIMIZED"
+    SPINNING_DISK_OPTIMIZED_HIGH_MEM = "SPINNING_DISK_OPTIMIZED_HIGH_MEM"
+    FLASH_SSD_OPTIMIZED = "FLASH_SSD_OPTIMIZED"
+
+
+class EmbeddedRocksDBStateBackend(StateBackend):
+    """State in RocksDB on the local disk of each host: for state that is larger than memory.
+
+    :param enable_incremental_checkpointing: Write only what changed since the last checkpoint; None leaves the
+        setting of the environment.
+    """
+
+    def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
+        if enable_incremental_checkpointing is not None:
+            arguments.flag(
+                "EmbeddedRocksDBStateBackend", "enable_incremental_checkpointing", enable_incremental_checkpointing
+            )
+        self._incremental = enable_incremental_checkpointing
+        self._path: str | None = None
+        self._predefined = PredefinedOptions.DEFAULT
+        self._transfer_threads = 4
+
+    def set_db_storage_paths(self, *paths: str) -> None:
+        """Keep the local files under this directory. Exactly one: a host has one working directory here."""
+        if len(paths) != 1:
+            raise arguments.wrong_argument(
+                "set_db_storage_paths",
+                "paths",
+                paths,
+                "exactly one directory",
+                "Use one file system over several disks.",
+            )
+        self._path = arguments.text("set_db_storage_paths", "paths", paths[0])
+
+    def get_db_storage_paths(self) -> list[str] | None:
+        """The directory for local files, in a list, or None if it was not set."""
+        return None if self._path is None else [self._path]
+
+    def is_incremental_checkpoints_enabled(self) -> bool:
+        """Whether only changes are written to checkpoints."""
+        return bool(self._incremental)
+
+    def set_predefined_options(self, options: PredefinedOptions) -> None:
+        """No effect: RocksDB keeps its own defaults here. Warns once unless it is DEFAULT."""
+        arguments.member("set_predefined_options", "options", options, PredefinedOptions)
+        if options is not PredefinedOptions.DEFAULT:
+            _no_effect("set_predefined_options", "RocksDB keeps its own defaults on this engine")
+        self._predefined = options
+
+    def get_predefined_options(self) -> PredefinedOptions:
+        """What :meth:`set_predefined_options` was given."""
+        return self._predefined
+
+    def set_options(self, options_factory_class_name: str) -> None:
+        """Not supported: a factory of RocksDB options is a Java class. Raises an error."""
+        raise UnsupportedError(
+            f"set_options({options_factory_class_name!r}): an options factory is a Java class, and there is no Java "
+            "in the workers. The options state.backend.rocksdb.* list what can be set."
+        )
+
+    def get_options(self) -> str | None:
+        """The factory of RocksDB options: always None, see :meth:`set_options`."""
+        return None
+
+    def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
+        """No effect: each subtask writes its own changes itself. Warns once."""
+        method = "set_number_of_transfer_threads"
+        arguments.whole_number(method, "number_of_transfering_threads", number_of_transfering_threads, least=1)
+        _no_effect(method, "each subtask writes its own changes on this engine")
+        self._transfer_threads = number_of_transfering_threads
+
+    def get_number_of_transfer_threads(self) -> int:
+        """What :meth:`set_number_of_transfer_threads` was given."""
+        return self._transfer_threads
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+        configuration.set(options.STATE_BACKEND, "rocksdb")
+        if self._incremental is not None:
+            configuration.set(options.CHECKPOINT_INCREMENTAL, self._incremental)
+        if self._path is not None:
+            configuration.set(options.WORK_DIR, self._path)
+
+
+def _no_effect(method: str, reason: str) -> None:
+    warn_once(f"EmbeddedRocksDBStateBackend.{method}", f"{method}() has no effect: {reason}.")

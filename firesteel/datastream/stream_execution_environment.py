@@ -1,0 +1,231 @@
+"""StreamExecutionEnvironment: where a program begins, and where it is run."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+from firesteel.common import options
+from firesteel.common.configuration import Configuration
+from firesteel.common.job_client import JobClient
+from firesteel.common.job_execution_result import JobExecutionResult
+from firesteel.datastream import arguments
+from firesteel.datastream.cache import CachedDataStream, CacheSink
+from firesteel.datastream.driver_sinks import PrintSink
+from firesteel.datastream.environment_settings import EnvironmentSettings
+from firesteel.datastream.environment_sources import EnvironmentSources
+from firesteel.datastream.execution_mode import RuntimeExecutionMode
+from firesteel.datastream.time_characteristic import TimeCharacteristic
+from firesteel.errors import ProgramError
+from firesteel.model.source import Boundedness
+from firesteel.plan.compiler import CompileSettings, compile_graph
+from firesteel.plan.executor import DriverSink, executor_for
+from firesteel.plan.explain import execution_plan_json, explain_text
+from firesteel.plan.graph import (
+    OperatorTransformation,
+    PhysicalTransformation,
+    SourceTransformation,
+    StreamGraph,
+    Transformation,
+)
+from firesteel.plan.job_plan import JobPlan
+from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
+
+DEFAULT_JOB_NAME = "Firesteel Streaming Job"
+
+
+class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
+    """The place where streams are made, and from which they are run as one job.
+
+    ::
+
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(2)
+        env.from_collection([1, 2, 3]).map(lambda n: n * 10).print()
+        env.execute("tens")
+
+    Nothing runs before :meth:`execute` (or ``execute_and_collect`` and ``to_dataframe`` of a stream). Afterwards the
+    environment is empty again, ready for the next job.
+    """
+
+    def __init__(self, configuration: Configuration | None = None, spark: Any | None = None) -> None:
+        super().__init__(configuration, spark)
+        self._graph = StreamGraph()
+        self._in_graph: set[int] = set()
+        self._driver_sinks: dict[str, DriverSink] = {}
+        self._caches: list[CachedDataStream] = []
+
+    @staticmethod
+    def get_execution_environment(
+        configuration: Configuration | None = None, spark: Any | None = None
+    ) -> StreamExecutionEnvironment:
+        """A new environment.
+
+        :param configuration: Settings to start with; a copy is taken.
+        :param spark: The SparkSession to run on. Without one, a session is made (or the active one taken) when the
+            first job starts, on ``local[*]`` unless ``firesteel.master`` says otherwise.
+        """
+        if configuration is not None and not isinstance(configuration, Configuration):
+            raise arguments.wrong_argument(
+                "get_execution_environment",
+                "configuration",
+                configuration,
+                "a Configuration or None",
+                "Configuration.from_dict({...}) makes one.",
+            )
+        return StreamExecutionEnvironment(configuration, spark)
+
+    # ---- running -------------------------------------------------------------------------------------------
+
+    def execute(self, job_name: str | None = None) -> JobExecutionResult:
+        """Run everything that was built since the last job, and wait for its end.
+
+        A job whose sources all end ends by itself; others run until they are cancelled (Ctrl-C).
+
+        :raises JobFailedError: If the job fails; its message begins with the error of the user's function.
+        """
+        return self._execute(job_name, detached=False).get_job_execution_result().result()
+
+    def execute_async(self, job_name: str | None = None) -> JobClient:
+        """Start the job and return at once, with a client to watch, await and cancel it.
+
+        ::
+
+            client = env.execute_async("endless")
+            ...
+            client.cancel().result()
+        """
+        return self._execute(job_name, detached=True)
+
+    def get_execution_plan(self) -> str:
+        """The plan of the job as JSON: each operator with its parallelism, and how records travel between them.
+
+        Nothing is run and nothing forgotten. The program needs a sink.
+        """
+        return execution_plan_json(self._compile(self._graph, None))
+
+    def explain(self) -> str:
+        """The plan of the job as text: levels, chains, and how records travel between them."""
+        return explain_text(self._compile(self._graph, None))
+
+    def close(self) -> None:
+        """Forget what was built and not run, and the records of cached streams."""
+        for cached in self._caches:
+            cached.invalidate()
+        self._caches.clear()
+        self._clear()
+
+    # ---- inside --------------------------------------------------------------------------------------------
+
+    def _execute(self, job_name: str | None, detached: bool) -> JobClient:
+        """Compile and submit what was built; the graph is empty afterwards."""
+        graph, sinks = self._graph_with_caches()
+        plan = self._compile(graph, job_name)
+        self._set_printers()
+        sinks.update(self._driver_sinks)
+        executor = executor_for(self._configuration, self._session)
+        self._clear()
+        return executor.submit(plan, sinks, detached)
+
+    def _compile(self, graph: StreamGraph, job_name: str | None) -> JobPlan:
+        if job_name is not None:
+            arguments.text("execute", "job_name", job_name)
+        if not self._graph.sinks():
+            raise ProgramError(
+                "the program has no sink, so running it would do nothing that anybody could see. "
+                "End at least one stream with print(), add_sink() or sink_to(), or use execute_and_collect()."
+            )
+        self._require_uids()
+        self._set_ingestion_time()
+        max_parallelism = self.get_max_parallelism()
+        settings = CompileSettings(
+            job_name=job_name or self._configuration.get(options.PIPELINE_NAME) or DEFAULT_JOB_NAME,
+            default_parallelism=self.get_parallelism(),
+            max_parallelism=max_parallelism if max_parallelism > 0 else DEFAULT_MAX_PARALLELISM,
+            chaining=self.is_chaining_enabled(),
+            batch_mode=self._is_batch(),
+            job_parameters=self._config.get_global_job_parameters(),
+        )
+        return compile_graph(graph, self._configuration.clone(), settings)
+
+    def _graph_with_caches(self) -> tuple[StreamGraph, dict[str, DriverSink]]:
+        """The graph for one job: what was built, and operators that fill the caches that are part of it."""
+        graph = StreamGraph()
+        graph.transformations = list(self._graph.transformations)
+        sinks: dict[str, DriverSink] = {}
+        for cached in self._caches:
+            if not cached._is_filled() and cached._transformation.id in self._in_graph:
+                collector_id = uuid.uuid4().hex
+                sinks[collector_id] = CacheSink(cached)
+                for node in cached._capture_nodes(collector_id):
+                    graph.add(node)
+        return graph, sinks
+
+    def _set_printers(self) -> None:
+        """Tell printers the parallelism of their sinks, which may have been set after print()."""
+        for node in self._graph.transformations:
+            if isinstance(node, OperatorTransformation) and node.collector_id is not None:
+                sink = self._driver_sinks.get(node.collector_id)
+                if isinstance(sink, PrintSink):
+                    sink.parallelism = node.parallelism or self.get_parallelism()
+
+    def _set_ingestion_time(self) -> None:
+        """Sources without a watermark strategy of their own follow the environment's time characteristic."""
+        ingestion = self.get_stream_time_characteristic() is TimeCharacteristic.IngestionTime
+        for node in self._graph.transformations:
+            if isinstance(node, SourceTransformation):
+                node.ingestion_time = ingestion and node.watermark_strategy is None
+
+    def _is_batch(self) -> bool:
+        mode = RuntimeExecutionMode[self._value(options.RUNTIME_MODE)]
+        if mode is RuntimeExecutionMode.BATCH:
+            self._require_bounded("the runtime mode BATCH", "Set the runtime mode STREAMING or AUTOMATIC")
+            return True
+        return mode is RuntimeExecutionMode.AUTOMATIC and not any(self._unbounded_sources())
+
+    def _unbounded_sources(self) -> Iterator[SourceTransformation]:
+        for node in self._graph.transformations:
+            if isinstance(node, SourceTransformation) and node.source.boundedness is not Boundedness.BOUNDED:
+                yield node
+
+    def _require_bounded(self, what: str, hint: str) -> None:
+        for node in self._unbounded_sources():
+            raise ProgramError(
+                f"{what} needs sources that end, but {node.name!r} (made at {node.call_site}) may run for ever. "
+                f"{hint}, or use a bounded source."
+            )
+
+    def _require_uids(self) -> None:
+        """Without automatic uids every operator has to say its own."""
+        if self._config.has_auto_generated_uids_enabled():
+            return
+        for node in self._graph.transformations:
+            if isinstance(node, PhysicalTransformation) and node.uid is None:
+                raise ProgramError(
+                    f"the operator {node.name!r} (made at {node.call_site}) has no uid, and automatic uids are "
+                    "disabled. Call uid() on it, or enable_auto_generated_uids() on the ExecutionConfig."
+                )
+
+    def _as_environment(self) -> StreamExecutionEnvironment:
+        return self
+
+    def _next_id(self) -> int:
+        return self._graph.next_id()
+
+    def _nodes(self) -> list[Transformation]:
+        return self._graph.transformations
+
+    def _add(self, node: Transformation) -> Transformation:
+        """Add a node, and whatever it reads that is not part of this job yet: streams of former jobs are run again."""
+        if node.id not in self._in_graph:
+            for source in node.inputs:
+                self._add(source)
+            self._in_graph.add(node.id)
+            self._graph.add(node)
+        return node
+
+    def _clear(self) -> None:
+        self._graph.clear()
+        self._in_graph.clear()
+        self._driver_sinks = {}
