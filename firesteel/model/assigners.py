@@ -286,8 +286,7 @@ class SlidingEventTimeWindows(_SlidingWindows):
 
 
 class SlidingProcessingTimeWindows(_SlidingWindows):
-    """Processing-time windows of a fixed size that overlap: a record belongs to about ``size / slide`` of
-    them.
+    """Processing-time windows of a fixed size that overlap: a record belongs to about ``size / slide`` of them.
 
     :param size: The size in milliseconds.
     :param slide: The time between the starts of two windows in milliseconds.

@@ -37,9 +37,7 @@ class TimestampedValue(NamedTuple):
 
 
 class Evictor(ABC, Generic[T, W]):
-    """Removes records from a window. A window with an evictor keeps all its records, also under
-    ``reduce``.
-    """
+    """Removes records from a window. A window with an evictor keeps all its records, also under ``reduce``."""
 
     class EvictorContext(ABC):
         """The clocks and metrics."""
@@ -62,8 +60,7 @@ class Evictor(ABC, Generic[T, W]):
     def evict_before(
         self, elements: list[TimestampedValue], size: int, window: W, evictor_context: Evictor.EvictorContext
     ) -> None:
-        """Called when the window fires, before the window function. Remove records from ``elements`` in
-        place.
+        """Called when the window fires, before the window function. Remove records from ``elements`` in place.
 
         :param elements: The records in the order in which they came; what is removed is gone for later
             firings too.
@@ -74,9 +71,7 @@ class Evictor(ABC, Generic[T, W]):
     def evict_after(
         self, elements: list[TimestampedValue], size: int, window: W, evictor_context: Evictor.EvictorContext
     ) -> None:
-        """Called when the window fires, after the window function. Remove records from ``elements`` in
-        place.
-        """
+        """Called when the window fires, after the window function. Remove records from ``elements`` in place."""
 
 
 class _OneSidedEvictor(Evictor[Any, Window]):

@@ -10,8 +10,7 @@ from firesteel.errors import ConfigurationError, UnsupportedError
 
 
 class StateTtlConfig:
-    """Time-to-live of keyed state. Made with :meth:`new_builder`, given to
-    ``descriptor.enable_time_to_live``.
+    """Time-to-live of keyed state. Made with :meth:`new_builder`, given to ``descriptor.enable_time_to_live``.
 
     >>> config = StateTtlConfig.new_builder(Time.seconds(1)).update_ttl_on_read_and_write().build()
     >>> config.get_ttl()
@@ -145,9 +144,7 @@ class StateTtlConfig:
         def get_incremental_cleanup_strategy(
             self,
         ) -> StateTtlConfig.CleanupStrategies.IncrementalCleanupStrategy | None:
-            """The incremental clean-up to run: the one asked for, the background default (5, False), or
-            None.
-            """
+            """The incremental clean-up to run: the one asked for, the background default (5, False), or None."""
             kinds = StateTtlConfig.CleanupStrategies
             chosen = self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP)
             if isinstance(chosen, kinds.IncrementalCleanupStrategy):

@@ -38,24 +38,16 @@ class TimerService(ABC):
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Call ``on_timer`` for the current key when the watermark reaches ``timestamp``. Keyed streams
-        only.
-        """
+        """Call ``on_timer`` for the current key when the watermark reaches ``timestamp``. Keyed streams only."""
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Call ``on_timer`` for the current key when processing time reaches ``timestamp``. Keyed streams
-        only.
-        """
+        """Call ``on_timer`` for the current key when processing time reaches ``timestamp``. Keyed streams only."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Forget the event-time timer of the current key at ``timestamp``; nothing happens if there is
-        none.
-        """
+        """Forget the event-time timer of the current key at ``timestamp``; nothing happens if there is none."""
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Forget the processing-time timer of the current key at ``timestamp``; nothing happens if there
-        is none.
-        """
+        """Forget the processing-time timer of the current key at ``timestamp``; nothing happens if there is none."""

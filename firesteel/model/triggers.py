@@ -77,9 +77,7 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Call :meth:`Trigger.on_event_time` for this key and window when the watermark reaches
-            ``time``.
-            """
+            """Call :meth:`Trigger.on_event_time` for this key and window when the watermark reaches ``time``."""
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
@@ -262,9 +260,7 @@ class CountTrigger(_Quiet):
 
 
 class _ContinuousTrigger(_Quiet):
-    """What the two continuous triggers have in common: the time of the next firing, kept per key and
-    window.
-    """
+    """What the two continuous triggers have in common: the time of the next firing, kept per key and window."""
 
     def __init__(self, interval: int) -> None:
         if isinstance(interval, bool) or not isinstance(interval, int) or interval < 1:
@@ -343,8 +339,7 @@ class ContinuousEventTimeTrigger(_ContinuousTrigger):
 
 
 class ContinuousProcessingTimeTrigger(_ContinuousTrigger):
-    """Fires again and again as processing time advances by ``interval``, the last time at the end of the
-    window.
+    """Fires again and again as processing time advances by ``interval``, the last time at the end of the window.
 
     :param interval: The time between firings in milliseconds; firings are aligned to it.
     """
@@ -449,8 +444,7 @@ class PurgingTrigger(Trigger[Any, Any]):
 
 
 class DeltaTrigger(_Quiet):
-    """Fires when a record is further than ``threshold`` from the one at which it fired last (or the first
-    one).
+    """Fires when a record is further than ``threshold`` from the one at which it fired last (or the first one).
 
     :param threshold: The distance that must be exceeded.
     :param delta_function: A ``DeltaFunction``, or a callable of two records that returns their distance.
@@ -486,8 +480,7 @@ class DeltaTrigger(_Quiet):
 
 
 class ProcessingTimeoutTrigger(Trigger[Any, Any]):
-    """Adds a processing-time timeout to another trigger: fires when that does, or when the timeout has
-    passed.
+    """Adds a processing-time timeout to another trigger: fires when that does, or when the timeout has passed.
 
     The timeout starts with the first record of a window (after a firing: the next one).
 

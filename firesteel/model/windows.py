@@ -71,9 +71,7 @@ class TimeWindow(tuple[int, int], Window):
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: MergingWindowAssigner.MergeCallback[TimeWindow]) -> None:
-        """Find the groups of windows that overlap or touch, and report each group of more than one to
-        ``callback``.
-        """
+        """Find the groups of windows that overlap or touch, and report each group of more than one to ``callback``."""
         group: list[TimeWindow] = []
         covered: TimeWindow | None = None
         for window in sorted(set(windows)):

@@ -53,9 +53,7 @@ class ListCollector(Collector):
 
 
 class _Plain:
-    """Mixed into function objects made of plain callables; ``calls`` maps a method's name to the user's
-    callable.
-    """
+    """Mixed into function objects made of plain callables; ``calls`` maps a method's name to the user's callable."""
 
     def __init__(self, **calls: Callable[..., Any]) -> None:
         self.calls = calls
@@ -289,9 +287,7 @@ def as_process_function(func: Any, keyed: bool, where: str = "process") -> Proce
 def as_co_process_function(
     func: Any, keyed: bool, where: str = "process"
 ) -> CoProcessFunction | KeyedCoProcessFunction:
-    """A process function for connected streams out of one, or out of a pair of callables of record and
-    context.
-    """
+    """A process function for connected streams out of one, or out of a pair of callables of record and context."""
     methods = ("process_element1", "process_element2")
     if keyed and not isinstance(func, CoProcessFunction):
         return _pair(func, where, KeyedCoProcessFunction, _PlainKeyedCoProcess, methods, 2, emits=True)
@@ -341,9 +337,7 @@ def expect_function(func: Any, where: str, argument: str, *kinds: type[Any]) -> 
 
 
 def describe(func: Any) -> str:
-    """A short name of a function for messages: where a lambda was written, or the class of a function
-    object.
-    """
+    """A short name of a function for messages: where a lambda was written, or the class of a function object."""
     if isinstance(func, _Plain):
         return repr(func)
     if isinstance(func, partial):
@@ -439,9 +433,7 @@ def _check_callable(
     emits: bool = False,
     coroutine: bool = False,
 ) -> None:
-    """Raise unless ``func`` can be called with ``arity`` arguments (or one more, the collector, if it
-    ``emits``).
-    """
+    """Raise unless ``func`` can be called with ``arity`` arguments (or one more, the collector, if it ``emits``)."""
     if inspect.isclass(func) and issubclass(func, Function):
         raise ConfigurationError(
             f"{where}: {argument} is the class {func.__name__}; give an instance: {func.__name__}()."

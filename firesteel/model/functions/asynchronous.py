@@ -24,13 +24,10 @@ class AsyncFunction(Function, Generic[IN, OUT]):
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
-        """Called once per record, and once more for each retry; returns the results as a list, which may
-        be empty.
-        """
+        """Called once per record, and once more for each retry; returns the results as a list, which may be empty."""
 
     def timeout(self, value: IN) -> list[OUT]:
-        """Called once for a record that has no result when its time is up; returns the results to emit
-        instead.
+        """Called once for a record that has no result when its time is up; returns the results to emit instead.
 
         Raises ``TimeoutError``, which fails the job, unless overridden.
         """
@@ -54,9 +51,7 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """How often, how long apart and in which cases a call is tried again. One object serves all records at
-    once.
-    """
+    """How often, how long apart and in which cases a call is tried again. One object serves all records at once."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
@@ -94,9 +89,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> AsyncRetryStrategy[Any]:
-        """Try again up to ``max_attempts`` times, each time ``multiplier`` times later, at most
-        ``max_retry_delay``.
-        """
+        """Try again up to ``max_attempts`` times, each time ``multiplier`` times later, at most ``max_retry_delay``."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )

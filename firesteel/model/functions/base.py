@@ -51,9 +51,7 @@ class KeyedStateStore(ABC):
 
 
 class RuntimeContext(KeyedStateStore):
-    """Where a function runs: its subtask, its metrics, its state. Given to ``open``; one per function
-    instance.
-    """
+    """Where a function runs: its subtask, its metrics, its state. Given to ``open``; one per function instance."""
 
     @abstractmethod
     def get_task_name(self) -> str:
@@ -126,9 +124,7 @@ class RichFunction(Function):
 
 
 class Collector(ABC):
-    """Takes the records that a function emits, for functions written with an ``out`` parameter instead of
-    ``yield``.
-    """
+    """Takes the records that a function emits, for functions written with an ``out`` parameter instead of ``yield``."""
 
     __slots__ = ()
 
@@ -173,9 +169,7 @@ class ReduceFunction(Function):
 
     @abstractmethod
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """Called for each value but the first of a key or window, with what has been reduced so far as
-        ``value1``.
-        """
+        """Called for each value but the first of a key or window, with what has been reduced so far as ``value1``."""
 
 
 class AggregateFunction(Function):
@@ -186,9 +180,7 @@ class AggregateFunction(Function):
 
     @abstractmethod
     def create_accumulator(self) -> Any:
-        """Called once per key (and window) when its first value comes. Must return a new object if it is
-        mutable.
-        """
+        """Called once per key (and window) when its first value comes. Must return a new object if it is mutable."""
 
     @abstractmethod
     def add(self, value: Any, accumulator: Any) -> Any:
@@ -200,9 +192,7 @@ class AggregateFunction(Function):
 
     @abstractmethod
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
-        """Called only when windows merge; returns one accumulator for both, which may be one of the two,
-        changed.
-        """
+        """Called only when windows merge; returns one accumulator for both, which may be one of the two, changed."""
 
 
 class KeySelector(Function):

@@ -87,9 +87,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
     """Connects a keyed stream with a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context):
-        """What :meth:`KeyedBroadcastProcessFunction.process_broadcast_element` is given besides the
-        record.
-        """
+        """What :meth:`KeyedBroadcastProcessFunction.process_broadcast_element` is given besides the record."""
 
         __slots__ = ()
 

@@ -50,9 +50,7 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Called once per checkpoint in every subtask, between records: put what must be kept into the
-        state.
-        """
+        """Called once per checkpoint in every subtask, between records: put what must be kept into the state."""
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> None:
@@ -64,9 +62,7 @@ class CheckpointListener(ABC):
 
     @abstractmethod
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        """Called in every subtask after a checkpoint is complete. May be left out if a later one completes
-        first.
-        """
+        """Called in every subtask after a checkpoint is complete. May be left out if a later one completes first."""
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
         """Called in every subtask after a checkpoint was given up."""

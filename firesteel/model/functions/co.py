@@ -40,9 +40,7 @@ class CoFlatMapFunction(Function):
 
 
 class CoProcessFunction(Function):
-    """Processes the records of two streams without keys: side outputs and time, but no state and no
-    timers.
-    """
+    """Processes the records of two streams without keys: side outputs and time, but no state and no timers."""
 
     class Context(ElementContext):
         """What the two methods are given besides the record."""
@@ -77,9 +75,7 @@ class KeyedCoProcessFunction(Function):
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Iterable[Any] | None:
-        """Called once per record of the first input, with state scoped to its key; emits like a
-        ``ProcessFunction``.
-        """
+        """Called once per record of the first input, with state scoped to its key; emits like a ``ProcessFunction``."""
 
     @abstractmethod
     def process_element2(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Iterable[Any] | None:
@@ -103,9 +99,7 @@ class FlatJoinFunction(Function):
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Iterable[Any] | None:
-        """Called once per pair; ``yield`` results, or take a third parameter ``out`` and call
-        ``out.collect``.
-        """
+        """Called once per pair; ``yield`` results, or take a third parameter ``out`` and call ``out.collect``."""
 
 
 class CoGroupFunction(Function):

@@ -15,8 +15,7 @@ Getter = Callable[[Any], Any]
 
 
 class Field:
-    """A field of a record, by name (str) or position (int): of tuples, named tuples, Rows, dataclasses,
-    dicts, objects.
+    """A field of a record, by name (str) or position (int): of tuples, named tuples, Rows, dataclasses, dicts, objects.
 
     The way to read the field is found out once per record type; from then on a read costs a dict lookup and a
     C call, and :meth:`many` costs a C call only.
@@ -94,9 +93,7 @@ class Field:
         return itemgetter(key) if _subscripted(record) else attrgetter(key)
 
     def _key_of(self, record: Any) -> Any:
-        """The subscript or attribute name of the field in records of this type; raises if there is no such
-        field.
-        """
+        """The subscript or attribute name of the field in records of this type; raises if there is no such field."""
         names = field_names(record)
         field = self.field
         if isinstance(field, int):
@@ -140,9 +137,7 @@ class Field:
 
 
 def field_names(record: Any) -> list[str] | None:
-    """The names of a record's fields in order; None for records without named fields, such as plain
-    tuples.
-    """
+    """The names of a record's fields in order; None for records without named fields, such as plain tuples."""
     if isinstance(record, Mapping):
         return list(record)
     if isinstance(record, Row):

@@ -37,9 +37,7 @@ class ElementContext(SideOutputContext):
 
     @abstractmethod
     def timestamp(self) -> int | None:
-        """The timestamp of the record (or of the timer that fires) in milliseconds; None if the record has
-        none.
-        """
+        """The timestamp of the record (or of the timer that fires) in milliseconds; None if the record has none."""
 
 
 class KeyedElementContext(ElementContext):
@@ -53,9 +51,7 @@ class KeyedElementContext(ElementContext):
 
 
 class ProcessFunction(Function):
-    """Processes records one by one, on a stream without keys: side outputs and time, but no state and no
-    timers.
-    """
+    """Processes records one by one, on a stream without keys: side outputs and time, but no state and no timers."""
 
     class Context(ElementContext):
         """What :meth:`ProcessFunction.process_element` is given besides the record."""
@@ -64,8 +60,7 @@ class ProcessFunction(Function):
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any] | None:
-        """Called once per record: ``yield`` results, or ``yield tag, result`` for a side output; None means
-        nothing.
+        """Called once per record: ``yield`` results, or ``yield tag, result`` for a side output; None means nothing.
 
         May also be written with a third parameter ``out`` and call ``out.collect(result)``.
         """

@@ -34,9 +34,7 @@ class SourceFunction(Function):
 
         @abstractmethod
         def emit_watermark(self, mark: Any) -> None:
-            """Say that no record with a timestamp up to ``mark`` will come: a ``Watermark`` or
-            milliseconds.
-            """
+            """Say that no record with a timestamp up to ``mark`` will come: a ``Watermark`` or milliseconds."""
 
         @abstractmethod
         def mark_as_temporarily_idle(self) -> None:
@@ -44,9 +42,7 @@ class SourceFunction(Function):
 
         @abstractmethod
         def get_checkpoint_lock(self) -> AbstractContextManager[Any]:
-            """The lock under which a source changes its position and emits: no snapshot is taken while it
-            is held.
-            """
+            """The lock under which a source changes its position and emits: no snapshot is taken while it is held."""
 
         @abstractmethod
         def close(self) -> None:
@@ -76,9 +72,7 @@ class RichParallelSourceFunction(ParallelSourceFunction):
 
 
 class SinkFunction(Function):
-    """A sink written as a function. Runs in the tasks; gives at-least-once unless :meth:`invoke` is
-    idempotent.
-    """
+    """A sink written as a function. Runs in the tasks; gives at-least-once unless :meth:`invoke` is idempotent."""
 
     class Context(ABC):
         """What a record comes with. Valid during the call to which it was given."""

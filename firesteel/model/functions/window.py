@@ -46,9 +46,7 @@ class _WindowContext(SideOutputContext, Generic[W2]):
 
     @abstractmethod
     def window_state(self) -> KeyedStateStore:
-        """State per key and window. Whoever uses it must delete it in ``clear``. Not there for merging
-        windows.
-        """
+        """State per key and window. Whoever uses it must delete it in ``clear``. Not there for merging windows."""
 
     @abstractmethod
     def global_state(self) -> KeyedStateStore:
@@ -56,9 +54,7 @@ class _WindowContext(SideOutputContext, Generic[W2]):
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Evaluates the windows of a keyed stream, with a context: the window, the clocks, state, side
-    outputs.
-    """
+    """Evaluates the windows of a keyed stream, with a context: the window, the clocks, state, side outputs."""
 
     class Context(_WindowContext[W2], Generic[W2]):
         """What the methods are given about the window."""
@@ -98,9 +94,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
     @abstractmethod
     def process(self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None:
-        """Called whenever a window fires, with all its records; emits like a
-        :class:`ProcessWindowFunction`.
-        """
+        """Called whenever a window fires, with all its records; emits like a :class:`ProcessWindowFunction`."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
         """Called once when a window is deleted: clear what was put in ``context.window_state()``."""
