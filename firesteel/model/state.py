@@ -12,8 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from firesteel.common.typeinfo import TypeInformation, Types
-from firesteel.errors import ConfigurationError
+from firesteel.common.typeinfo import ListTypeInfo, MapTypeInfo, TypeInformation, Types
+from firesteel.errors import ConfigurationError, StateError
 from firesteel.model.functions.adapt import as_aggregate_function, as_reduce_function
 from firesteel.model.functions.base import AggregateFunction, Function, ReduceFunction
 from firesteel.model.state_ttl import StateTtlConfig
@@ -194,11 +194,22 @@ class ReadOnlyBroadcastState(_ReadableMap[K, V]):
 
     __slots__ = ()
 
+    def clear(self) -> None:
+        """Raises: only the broadcast side may change broadcast state."""
+        raise StateError(
+            "Broadcast state is read-only here: only process_broadcast_element may change it, so that it stays the "
+            "same in every subtask."
+        )
+
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
     """A map that is the same in every subtask, written by broadcast records."""
 
     __slots__ = ()
+
+    @abstractmethod
+    def clear(self) -> None:
+        """Remove all entries."""
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
@@ -285,7 +296,7 @@ class ValueStateDescriptor(StateDescriptor):
         self, name: str, value_type_info: TypeInformation | None = None, default_value: Any | None = None
     ) -> None:
         super().__init__(name, value_type_info)
-        self._default_value = default_value
+        self.default_value = default_value
         if default_value is not None:
             warnings.warn(
                 f"ValueStateDescriptor({name!r}): default_value is deprecated; check for None instead.",
@@ -295,7 +306,7 @@ class ValueStateDescriptor(StateDescriptor):
 
     def get_default_value(self) -> Any | None:
         """A fresh copy of the default value, or None."""
-        return copy.deepcopy(self._default_value)
+        return copy.deepcopy(self.default_value)
 
 
 class ListStateDescriptor(StateDescriptor):
@@ -305,11 +316,12 @@ class ListStateDescriptor(StateDescriptor):
     :param elem_type_info: The type of the elements; None if undeclared.
     """
 
+    type_info: ListTypeInfo
+
     def __init__(self, name: str, elem_type_info: TypeInformation | None = None) -> None:
         super().__init__(name)
         self.elem_type_info = self._checked(elem_type_info, "elem_type_info")
-        if self.elem_type_info is not None:
-            self.type_info = Types.LIST(self.elem_type_info)
+        self.type_info = Types.LIST(self.elem_type_info or Types.PICKLED_BYTE_ARRAY())
 
 
 class MapStateDescriptor(StateDescriptor):
@@ -320,6 +332,8 @@ class MapStateDescriptor(StateDescriptor):
     :param value_type_info: The type of the values; None if undeclared.
     """
 
+    type_info: MapTypeInfo
+
     def __init__(
         self,
         name: str,
@@ -329,9 +343,8 @@ class MapStateDescriptor(StateDescriptor):
         super().__init__(name)
         self.key_type_info = self._checked(key_type_info, "key_type_info")
         self.value_type_info = self._checked(value_type_info, "value_type_info")
-        if self.key_type_info is not None or self.value_type_info is not None:
-            anything = Types.PICKLED_BYTE_ARRAY()
-            self.type_info = Types.MAP(self.key_type_info or anything, self.value_type_info or anything)
+        anything = Types.PICKLED_BYTE_ARRAY()
+        self.type_info = Types.MAP(self.key_type_info or anything, self.value_type_info or anything)
 
 
 class ReducingStateDescriptor(StateDescriptor):
@@ -382,14 +395,6 @@ class OperatorStateStore(ABC):
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
         """A map that is the same in every subtask."""
-
-    @abstractmethod
-    def get_registered_state_names(self) -> set[str]:
-        """The names of the list states."""
-
-    @abstractmethod
-    def get_registered_broadcast_state_names(self) -> set[str]:
-        """The names of the broadcast states."""
 
 
 def _same(mine: Any, theirs: Any) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from firesteel.common.time import Time
 from firesteel.common.typeinfo import Types
-from firesteel.errors import ConfigurationError
+from firesteel.errors import ConfigurationError, StateError
 from firesteel.model.functions import AggregateFunction, ReduceFunction
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.state import (
@@ -17,6 +17,7 @@ from firesteel.model.state import (
     ListStateDescriptor,
     MapState,
     MapStateDescriptor,
+    ReadOnlyBroadcastState,
     ReducingStateDescriptor,
     StateTtlConfig,
     ValueStateDescriptor,
@@ -80,8 +81,10 @@ def test_descriptors_know_the_type_of_the_whole_state():
 
 def test_types_may_be_left_out():
     assert ValueStateDescriptor("a").type_info is None
-    assert ListStateDescriptor("a").type_info is None
-    assert MapStateDescriptor("a").type_info is None
+    anything = Types.PICKLED_BYTE_ARRAY()
+    assert ListStateDescriptor("a").type_info == Types.LIST(anything)
+    assert MapStateDescriptor("a").type_info == Types.MAP(anything, anything)
+    assert MapStateDescriptor("a").key_type_info is None
     half = MapStateDescriptor("a", Types.STRING())
     assert half.type_info == Types.MAP(Types.STRING(), Types.PICKLED_BYTE_ARRAY())
 
@@ -178,6 +181,11 @@ def test_map_states_can_be_used_like_dicts(kind):
     assert "a" not in state
     assert state["b"] == 2
     assert list(state) == ["b"]
+
+
+def test_read_only_broadcast_state_cannot_be_cleared():
+    with pytest.raises(StateError, match="read-only"):
+        ReadOnlyBroadcastState.clear(DictBroadcast())
 
 
 def test_list_state_can_be_iterated():
