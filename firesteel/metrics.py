@@ -89,15 +89,24 @@ class Distribution(Metric):
     """Keeps number, sum, least and greatest of the values it is told."""
 
     def __init__(self) -> None:
-        self._value = DistributionValue()
+        # Four plain fields: update() is called for every record, and an object each time would be dear.
+        self._count = 0
+        self._sum: float = 0
+        self._min: float | None = None
+        self._max: float | None = None
 
-    def update(self, value: int) -> None:
+    def update(self, value: float) -> None:
         """Take in a value."""
-        self._value = self._value + DistributionValue(1, value, value, value)
+        self._count += 1
+        self._sum += value
+        if self._min is None or value < self._min:
+            self._min = value
+        if self._max is None or value > self._max:
+            self._max = value
 
     def get_value(self) -> DistributionValue:
         """What this subtask has seen."""
-        return self._value
+        return DistributionValue(self._count, self._sum, self._min, self._max)
 
 
 @dataclass(frozen=True)
@@ -158,14 +167,14 @@ class MetricGroup:
 
     def __init__(self, scope: tuple[str, ...] = ()) -> None:
         self._scope = scope
-        self._groups: dict[tuple[str, ...], MetricGroup] = {}
+        self._groups: dict[str, MetricGroup] = {}
         self._metrics: dict[str, Metric] = {}
         self._gauges: dict[str, Callable[[], Any]] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """The group of this name in this one; with `extra`, the group of that value in the one of that key."""
-        scope = (*self._scope, name) if extra is None else (*self._scope, name, extra)
-        return self._groups.setdefault(scope, MetricGroup(scope))
+        group = self._groups.setdefault(name, MetricGroup((*self._scope, name)))
+        return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
         """The counter of this name."""
@@ -197,9 +206,10 @@ class MetricGroup:
         return ".".join((*self._scope, name))
 
     def _metric(self, name: str, kind: type[M], fresh: M) -> M:
-        found = self._metrics.setdefault(name, fresh)
+        found = self._metrics.get(name, fresh)
         if not isinstance(found, kind) or name in self._gauges:
             raise self._taken(name, kind.__name__.lower())
+        self._metrics[name] = found
         return found
 
     def _taken(self, name: str, wanted: str) -> ConfigurationError:

@@ -50,7 +50,7 @@ class Configuration:
         """A configuration with these settings."""
         configuration = cls()
         for key, value in map.items():
-            configuration._put(key, value, stacklevel=3)
+            configuration._put(key, value)
         return configuration
 
     @classmethod
@@ -59,9 +59,9 @@ class Configuration:
         configuration = cls()
         for key, value in read_config_file(path).items():
             try:
-                configuration._put(key, value, stacklevel=3)
+                configuration._put(key, value)
             except UnknownOptionError as error:
-                warn_once(f"{path}:{key}", f"{path}: {error}", stacklevel=2)
+                warn_once(f"{path}:{key}", f"{path}: {error}")
         return configuration
 
     # --- typed access -------------------------------------------------------------------------
@@ -78,7 +78,7 @@ class Configuration:
         if find_option(option.key) is None:
             self._values[option.key] = option.value_type.render(option.parse(value))
         else:
-            self._put(option.key, value, stacklevel=3)
+            self._put(option.key, value)
         return self
 
     # --- access by key ------------------------------------------------------------------------
@@ -92,7 +92,7 @@ class Configuration:
 
     def set_string(self, key: str, value: str) -> Configuration:
         """Set a key to the value that this text stands for."""
-        return self._put(key, value, stacklevel=3)
+        return self._put(key, value)
 
     def get_integer(self, key: str, default_value: int) -> int:
         """The value of a key as a whole number."""
@@ -100,7 +100,7 @@ class Configuration:
 
     def set_integer(self, key: str, value: int) -> Configuration:
         """Set a key to a whole number."""
-        return self._put(key, value, stacklevel=3)
+        return self._put(key, value)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
         """The value of a key as a truth value."""
@@ -108,7 +108,7 @@ class Configuration:
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
         """Set a key to true or false."""
-        return self._put(key, value, stacklevel=3)
+        return self._put(key, value)
 
     def get_float(self, key: str, default_value: float) -> float:
         """The value of a key as a number."""
@@ -116,7 +116,7 @@ class Configuration:
 
     def set_float(self, key: str, value: float) -> Configuration:
         """Set a key to a number."""
-        return self._put(key, value, stacklevel=3)
+        return self._put(key, value)
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
         """The value of a key as bytes; text becomes UTF-8."""
@@ -127,7 +127,7 @@ class Configuration:
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
         """Set a key to bytes. Only keys that pass through unread (``spark.``, Flink's) take bytes."""
-        return self._put(key, bytes(value), stacklevel=3)
+        return self._put(key, bytes(value))
 
     # --- the whole ------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ class Configuration:
             self._values.update(other._values)
         else:
             for key, value in other._values.items():
-                self._put(prefix + key, value, stacklevel=3)
+                self._put(prefix + key, value)
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
@@ -187,10 +187,10 @@ class Configuration:
         raw = self._raw(key)
         return default_value if raw is None else ConfigOption(key, value_type, default_value).parse(raw)
 
-    def _put(self, key: str, value: Any, stacklevel: int) -> Configuration:
+    def _put(self, key: str, value: Any) -> Configuration:
         known = resolve_key(key)
         if known.no_meaning is not None:
-            warn_once(f"option {known.key}", f"option {key} has no effect here: {known.no_meaning}.", stacklevel)
+            warn_once(f"option {known.key}", f"option {key} has no effect here: {known.no_meaning}.")
         if known.option is None:
             self._values[known.key] = _as_text(key, value)
         else:

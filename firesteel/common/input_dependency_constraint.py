@@ -8,9 +8,10 @@ __all__ = ["InputDependencyConstraint"]
 
 
 class InputDependencyConstraint(Enum):
-    """Whether a task waits for one of its inputs or for all. A name kept for programs that use it:
+    """Whether a task waits for any of its inputs or for all.
 
-    here a level of operators always starts when all levels before it are done with the epoch, which is ALL.
+    Kept for programs that name it. There is nothing to choose here: in each epoch a level of operators starts when
+    all levels before it are done, which is ALL.
     """
 
     ANY = 0

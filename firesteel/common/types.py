@@ -43,13 +43,19 @@ def _order_by_name(names: tuple[str, ...]) -> tuple[int, ...]:
     return tuple(sorted(range(len(names)), key=names.__getitem__))
 
 
-def _restore(names: tuple[str, ...] | None, kind: int, *values: Any) -> Row:
-    """Rebuild a pickled row without going through the checks of the constructor."""
-    row = Row.__new__(Row)
-    put = object.__setattr__
-    put(row, "_values", list(values))
-    put(row, "_fields", names)
-    put(row, "_row_kind", _KINDS[kind])
+def _restore(names: tuple[str, ...] | None, *values: Any) -> Row:
+    """Rebuild a pickled row of kind INSERT without going through the checks of the constructor."""
+    row = _new(Row)
+    _put_values(row, list(values))
+    _put_fields(row, names)
+    _put_kind(row, _INSERT)
+    return row
+
+
+def _restore_kind(kind: int, names: tuple[str, ...] | None, *values: Any) -> Row:
+    """Rebuild a pickled row of another kind."""
+    row = _restore(names, *values)
+    _put_kind(row, _KINDS[kind])
     return row
 
 
@@ -86,10 +92,9 @@ class Row:
                 f"a Row is made of positional or of named fields, got both: {args!r} and {kwargs!r}. "
                 "Name all fields or none."
             )
-        put = object.__setattr__
-        put(self, "_values", list(kwargs.values()) if kwargs else list(args))
-        put(self, "_fields", _shared(tuple(kwargs)) if kwargs else None)
-        put(self, "_row_kind", _INSERT)
+        _put_values(self, list(kwargs.values()) if kwargs else list(args))
+        _put_fields(self, _shared(tuple(kwargs)) if kwargs else None)
+        _put_kind(self, _INSERT)
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
@@ -113,7 +118,7 @@ class Row:
         """Set the kind of change this row stands for."""
         if not isinstance(row_kind, RowKind):
             raise TypeError(f"a row kind is a RowKind, got {row_kind!r}. For instance RowKind.INSERT.")
-        object.__setattr__(self, "_row_kind", row_kind)
+        _put_kind(self, row_kind)
 
     def set_field_names(self, field_names: Sequence[str]) -> None:
         """Name the fields, in order; one name for each field."""
@@ -123,7 +128,7 @@ class Row:
                 f"a row of {len(self._values)} fields cannot take {len(names)} names {list(names)}. "
                 "Give one name for each field."
             )
-        object.__setattr__(self, "_fields", _shared(names))
+        _put_fields(self, _shared(names))
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
         """The values of the named fields, in the order of `names`; all values if the row has no names."""
@@ -150,8 +155,8 @@ class Row:
             )
         row = Row(*args)
         names = tuple(self._values)[: len(args)]
-        object.__setattr__(row, "_fields", _shared(names))
-        object.__setattr__(row, "_row_kind", self._row_kind)
+        _put_fields(row, _shared(names))
+        _put_kind(row, self._row_kind)
         return row
 
     def __getitem__(self, item: Any) -> Any:
@@ -178,7 +183,9 @@ class Row:
         raise AttributeError(f"the attributes of a row are read-only; write row[{key!r}] = ... instead")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self._fields, self._row_kind.value, *self._values)
+        if self._row_kind is _INSERT:
+            return _restore, (self._fields, *self._values)
+        return _restore_kind, (self._row_kind.value, self._fields, *self._values)
 
     def __repr__(self) -> str:
         if self._fields is None:
@@ -211,6 +218,14 @@ class Row:
 
     def __len__(self) -> int:
         return len(self._values)
+
+
+# Rows forbid setting attributes. The slots themselves still can, and are the quickest way: rows are made and
+# unpickled by the million.
+_new = object.__new__
+_put_values = vars(Row)["_values"].__set__
+_put_fields = vars(Row)["_fields"].__set__
+_put_kind = vars(Row)["_row_kind"].__set__
 
 
 def _as_plain(value: Any) -> Any:

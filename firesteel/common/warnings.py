@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 
 __all__ = ["FiresteelWarning", "warn_once"]
@@ -14,11 +15,16 @@ class FiresteelWarning(UserWarning):
 _given: set[str] = set()
 
 
-def warn_once(subject: str, message: str, stacklevel: int = 2) -> None:
-    """Warn about `subject` the first time in this process, and stay silent afterwards.
-
-    `stacklevel` counts as in :func:`warnings.warn`: 2 is the caller of the function that calls this.
-    """
+def warn_once(subject: str, message: str) -> None:
+    """Warn about `subject` the first time in this process, at the line of the user's program; then be silent."""
     if subject not in _given:
         _given.add(subject)
-        warnings.warn(message, FiresteelWarning, stacklevel=stacklevel + 1)
+        warnings.warn(message, FiresteelWarning, stacklevel=_level_of_user())
+
+
+def _level_of_user() -> int:
+    """How far up, seen from warn_once, the first frame outside this package is."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("firesteel."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -7,9 +7,9 @@ reason.
 
 from __future__ import annotations
 
-from firesteel.common.options import engine, flink
+from firesteel.common.options import engine
 from firesteel.common.options.engine import *  # noqa: F403
 from firesteel.common.options.lookup import OPTIONS, Resolved, find_option, resolve_key
 
-__all__ = ["OPTIONS", "Resolved", "engine", "find_option", "flink", "resolve_key"]
+__all__ = ["OPTIONS", "Resolved", "find_option", "resolve_key"]
 __all__ += engine.__all__
