@@ -419,27 +419,27 @@ class MapTypeInfo(TypeInformation):
     """A dict whose keys have one type and whose values, which may be None, have one type."""
 
     def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
-        self._key_type_info = key_type_info
-        self._value_type_info = value_type_info
+        self.key_type = key_type_info
+        self.value_type = value_type_info
 
     def find_mismatch(self, value: Any) -> Mismatch | None:
         """Where and why `value` does not fit this type, or None if it fits."""
         if not isinstance(value, dict):
             return self._unfit(value)
         for key, item in value.items():
-            wrong = self._key_type_info.find_mismatch(key)
+            wrong = self.key_type.find_mismatch(key)
             if wrong is not None:
                 return wrong.inside(f"key {key!r}")
-            wrong = None if item is None else self._value_type_info.find_mismatch(item)
+            wrong = None if item is None else self.value_type.find_mismatch(item)
             if wrong is not None:
                 return wrong.inside(f"[{key!r}]")
         return None
 
     def _identity(self) -> tuple[Any, ...]:
-        return (self._key_type_info, self._value_type_info)
+        return (self.key_type, self.value_type)
 
     def __repr__(self) -> str:
-        return f"MapTypeInfo<{self._key_type_info}, {self._value_type_info}>"
+        return f"MapTypeInfo<{self.key_type}, {self.value_type}>"
 
 
 class TupleTypeInfo(TypeInformation):
