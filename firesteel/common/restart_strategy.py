@@ -127,7 +127,7 @@ class RestartStrategies:
 
         def get_description(self) -> str:
             """The strategy in a few words."""
-            return "Restart deactivated."
+            return "no restart"
 
         def new_policy(self) -> RestartPolicy:
             """A policy that never restarts."""
@@ -141,7 +141,7 @@ class RestartStrategies:
 
         def get_description(self) -> str:
             """The strategy in a few words."""
-            return "Cluster level default restart strategy"
+            return "as the configuration says"
 
         def new_policy(self) -> RestartPolicy | None:
             """None: the policy comes from the strategy that the configuration names."""
@@ -170,7 +170,7 @@ class RestartStrategies:
 
         def get_description(self) -> str:
             """The strategy in a few words."""
-            return f"Restart with fixed delay ({self._delay_ms} ms). #{self._restart_attempts} restart attempts."
+            return f"up to {self._restart_attempts} restarts, each after {self._delay_ms} ms"
 
         def new_policy(self) -> RestartPolicy:
             """A policy that counts the restarts."""
@@ -207,8 +207,8 @@ class RestartStrategies:
         def get_description(self) -> str:
             """The strategy in a few words."""
             return (
-                f"Failure rate restart with maximum of {self._max_failure_rate} failures within interval "
-                f"{self._interval_ms} ms and fixed delay {self._delay_ms} ms."
+                f"restarts after {self._delay_ms} ms while at most {self._max_failure_rate} failures "
+                f"fall within {self._interval_ms} ms"
             )
 
         def new_policy(self) -> RestartPolicy:
@@ -245,8 +245,8 @@ class RestartStrategies:
         def get_description(self) -> str:
             """The strategy in a few words."""
             return (
-                f"Restart with exponential delay: starting at {self.initial_backoff_ms} ms, increasing by "
-                f"{self.backoff_multiplier}, with maximum {self.max_backoff_ms} ms."
+                f"restarts after {self.initial_backoff_ms} ms, growing by {self.backoff_multiplier} "
+                f"to at most {self.max_backoff_ms} ms"
             )
 
         def new_policy(self) -> RestartPolicy:

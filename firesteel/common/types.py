@@ -64,17 +64,17 @@ class Row:
 
     ::
 
-        >>> row = Row(name="Alice", age=11)
-        >>> row.name, row["age"], row[0]
-        ('Alice', 11, 'Alice')
-        >>> "name" in row
+        >>> row = Row(city="Oslo", rides=7)
+        >>> row.city, row["rides"], row[0]
+        ('Oslo', 7, 'Oslo')
+        >>> "city" in row
         True
 
     A row of strings is also a template that makes named rows::
 
-        >>> Person = Row("name", "age")
-        >>> Person("Alice", 11)
-        Row(name='Alice', age=11)
+        >>> Stop = Row("city", "rides")
+        >>> Stop("Bergen", 3)
+        Row(city='Bergen', rides=3)
 
     Rows are mutable through ``row[...] = value``. Two named rows are equal when the same names hold the same
     values, whatever the order, and the row kinds agree.
