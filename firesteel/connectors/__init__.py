@@ -1,0 +1,1 @@
+"""Sources and sinks, one module each. Every class states its ``guarantee`` and whether it is ``replayable``."""

@@ -1,0 +1,349 @@
+"""The driver loop: runs a job epoch by epoch until its sources end, it is cancelled, or it fails for good."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from firesteel.common import JobStatus
+from firesteel.common.options import EPOCH_MAX_RECORDS, EPOCH_TARGET_DURATION, PROGRESS
+from firesteel.common.restart_strategy import restart_strategy_of
+from firesteel.errors import JobCancelledError, JobFailedError
+from firesteel.execution.budget import EpochBudget
+from firesteel.execution.checkpoints import CheckpointCoordinator
+from firesteel.execution.fencing import fencing_violation
+from firesteel.execution.host import LevelResult
+from firesteel.execution.job import Job
+from firesteel.execution.job_metrics import EpochStats, job_watermark
+from firesteel.execution.progress import ProgressLine
+from firesteel.execution.sources import SourceCoordinator
+from firesteel.model.source import DriverSource
+from firesteel.plan.executor import DriverSink
+from firesteel.plan.job_plan import JobPlan
+from firesteel.runtime.failure import OperatorFailure
+from firesteel.runtime.source import SourceTask
+from firesteel.runtime.subtask import EpochRequest
+from firesteel.state.store import Manifest
+
+log = logging.getLogger("firesteel.driver")
+_POLL_SECONDS = 0.1
+_LONGEST_WAIT_SECONDS = 1.0
+
+
+@dataclass
+class EpochOrder:
+    """What a cluster is asked to run: one epoch of all levels."""
+
+    request: EpochRequest
+    source_tasks: dict[int, dict[int, SourceTask]]
+    """Subtask -> source operator -> what to read."""
+    restore: Manifest | None
+    fresh: bool
+    store_directory: str | None
+
+
+class Cluster(Protocol):
+    """Where the subtasks of one job live."""
+
+    @property
+    def pinned(self) -> bool:
+        """Whether a subtask, once placed, stays where it is unless something breaks."""
+
+    def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
+        """Run an epoch. Failures of user code are results; anything else that goes wrong raises."""
+
+    def close(self) -> list[str]:
+        """Close all functions of the job. Returns what went wrong while closing."""
+
+
+class EpochFailedError(Exception):
+    """An epoch did not hold. ``cause`` is what the user sees if the job is not restarted."""
+
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+@dataclass
+class _Run:
+    """One run of the job: from a start or restart to the next failure."""
+
+    generation: int
+    restore: Manifest | None
+    first: bool = True
+    pending: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
+    """Collected records that wait for a checkpoint, by collector."""
+
+
+def wall_clock_ms() -> int:
+    """Processing time."""
+    return time.time_ns() // 1_000_000
+
+
+class JobDriver:
+    """Runs one job on a cluster.
+
+    :param clock: Processing time in milliseconds; tests put in their own.
+    """
+
+    def __init__(
+        self,
+        plan: JobPlan,
+        cluster: Cluster,
+        job: Job,
+        driver_sinks: Mapping[str, DriverSink],
+        clock: Callable[[], int] = wall_clock_ms,
+    ) -> None:
+        configuration = plan.configuration
+        self._plan = plan
+        self._cluster = cluster
+        self._job = job
+        self._driver_sinks = driver_sinks
+        self._clock = clock
+        self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
+        self._checkpoints = CheckpointCoordinator(plan, every_epoch=not cluster.pinned)
+        self._target_ms: int = configuration.get(EPOCH_TARGET_DURATION)
+        self._budget = EpochBudget(configuration.get(EPOCH_MAX_RECORDS), self._target_ms / 1000)
+        self._restarts = restart_strategy_of(configuration).new_policy()
+        self._progress = ProgressLine() if configuration.get(PROGRESS) else None
+        self._epoch = 0
+        self._next_timer: int | None = None
+        self._completed_checkpoint: int | None = None
+        job.metrics.start(plan)
+
+    def run(self) -> None:
+        """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
+        started = time.monotonic()
+        error: BaseException | None = None
+        try:
+            self._warn_about_guarantees()
+            self._job.transition(JobStatus.RUNNING)
+            error = self._run_with_restarts()
+        except BaseException as unexpected:
+            error = unexpected
+        finally:
+            error = self._end(error)
+            for sink in self._driver_sinks.values():
+                sink.finished(error)
+            self._job.finish(int((time.monotonic() - started) * 1000), error)
+        if isinstance(error, KeyboardInterrupt):
+            raise error
+
+    def _run_with_restarts(self) -> BaseException | None:
+        """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
+        run = _Run(0, None)
+        while True:
+            try:
+                self._sources.start(run.restore.driver["sources"] if run.restore else None)
+                self._run_epochs(run)
+                return self._cancellation() if self._job.cancel_requested else None
+            except EpochFailedError as failure:
+                cause = failure.cause
+            except Exception as source_error:  # raised by a source in the driver
+                cause = source_error
+            delay = self._restarts.on_failure(self._clock()) if self._restarts is not None else None
+            if delay is None:
+                return cause
+            run = self._restart(run, cause, delay)
+            if self._job.cancel_requested:
+                return self._cancellation()
+
+    def _cancellation(self) -> JobCancelledError:
+        return JobCancelledError(f"job {self._job.name!r} was cancelled")
+
+    def _restart(self, run: _Run, cause: BaseException, delay_ms: int) -> _Run:
+        headline = str(cause).partition("\n")[0]
+        log.warning("job %s failed (%s); restarting in %d ms", self._job.name, headline, delay_ms)
+        self._job.transition(JobStatus.RESTARTING)
+        self._sources.close()
+        restore = self._checkpoints.roll_back()
+        deadline = time.monotonic() + delay_ms / 1000
+        while (left := deadline - time.monotonic()) > 0 and not self._job.cancel_requested:
+            self._job.wait(left)
+        if not self._job.cancel_requested:
+            self._job.transition(JobStatus.RUNNING)
+        self._next_timer = None
+        return _Run(run.generation + 1, restore)
+
+    def _run_epochs(self, run: _Run) -> None:
+        ended = False
+        while not ended and not self._job.cancel_requested:
+            now = self._clock()
+            self._sources.discover(now)
+            if run.first or self._has_work(now):
+                ended = self._run_epoch(run, now)
+                run.first = False
+            else:
+                self._job.wait(self._seconds_to_wait(now))
+        self._deliver_pending(run)
+
+    def _has_work(self, now: int) -> bool:
+        return (
+            self._sources.has_data(now)
+            or self._sources.ended()
+            or (self._next_timer is not None and self._next_timer <= now)
+            or (self._checkpoints.enabled and self._checkpoints.due(now))
+        )
+
+    def _seconds_to_wait(self, now: int) -> float:
+        times = (self._sources.next_data_time(now), self._next_timer, self._checkpoints.next_due())
+        known = [at - now for at in times if at is not None]
+        if self._sources.next_data_time(now) is None:
+            known.append(int(_POLL_SECONDS * 1000))
+        return min(max(min(known, default=0) / 1000, 0.001), _LONGEST_WAIT_SECONDS)
+
+    def _run_epoch(self, run: _Run, now: int) -> bool:
+        """Run one epoch and make it count. Returns whether the job has come to its end."""
+        self._epoch += 1
+        snapshot = self._checkpoints.due(now)
+        order = self._order(run, now, snapshot)
+        started = time.monotonic()
+        results = self._run_on_cluster(order)
+        for result in results:
+            assert result.report is not None
+            self._sources.apply(result.report.sources)
+        timers = [r.report.next_timer for r in results if r.report and r.report.next_timer is not None]
+        self._next_timer = min(timers, default=None)
+        ended = all(self._ended(result) for result in results)
+        checkpoint_id = self._checkpoint(results, now, snapshot, ended)
+        self._deliver(run, results, checkpoint_id)
+        self._measure(results, time.monotonic() - started, checkpoint_id)
+        return ended
+
+    def _order(self, run: _Run, now: int, snapshot: bool) -> EpochOrder:
+        store = self._checkpoints.store
+        completed, self._completed_checkpoint = self._completed_checkpoint, None
+        return EpochOrder(
+            request=EpochRequest(
+                epoch=self._epoch,
+                generation=run.generation,
+                now=now,
+                checkpoint_id=self._checkpoints.next_id,
+                take_snapshot=snapshot,
+                full_snapshot=self._checkpoints.full_snapshot_due,
+                completed_checkpoint=completed,
+                time_budget_ms=self._target_ms,
+            ),
+            source_tasks=self._sources.tasks(self._budget.records),
+            restore=run.restore if run.first or not self._cluster.pinned else None,
+            fresh=run.first and run.restore is None,
+            store_directory=None if store is None else store.directory,
+        )
+
+    def _run_on_cluster(self, order: EpochOrder) -> list[LevelResult]:
+        try:
+            results = self._cluster.run_epoch(order)
+        except Exception as error:  # Spark failed, not the user's code
+            raise EpochFailedError(error) from error
+        for result in results:
+            if result.failure is not None:
+                raise EpochFailedError(result.failure)
+        for result in results:
+            if result.state_lost is not None:
+                raise EpochFailedError(JobFailedError(result.state_lost))
+        violation = fencing_violation(self._plan, results)
+        if violation is not None:
+            raise EpochFailedError(JobFailedError(f"epoch {order.request.epoch} does not fit together: {violation}"))
+        return results
+
+    def _ended(self, result: LevelResult) -> bool:
+        assert result.report is not None
+        level, index = result.level, result.index
+        chains = [chain for chain in self._plan.chains if chain.level == level and index < chain.parallelism]
+        return len(result.report.ended_chains) == len(chains)
+
+    def _checkpoint(self, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
+        """Complete the checkpoint if one was taken; at the end of the job commit what is left."""
+        self._checkpoints.collect_committables(results)
+        if snapshot:
+            driver_state = {"sources": self._sources.snapshot()}
+            checkpoint_id = self._checkpoints.complete(results, driver_state, now, self._clock)
+            self._completed_checkpoint = checkpoint_id
+            self._sources.committed(checkpoint_id)
+            return checkpoint_id
+        if ended:
+            self._checkpoints.commit()
+        return None
+
+    def _deliver(self, run: _Run, results: list[LevelResult], checkpoint_id: int | None) -> None:
+        """Hand collected records to their sinks; with checkpoints on, only once they cannot be collected again."""
+        for result in sorted(results, key=lambda result: (result.level, result.index)):
+            assert result.report is not None
+            for collector, values in result.report.collected.items():
+                run.pending.setdefault(collector, []).append((result.index, values))
+        if checkpoint_id is not None or not self._checkpoints.enabled:
+            self._deliver_pending(run)
+
+    def _deliver_pending(self, run: _Run) -> None:
+        pending, run.pending = run.pending, {}
+        for collector, parts in pending.items():
+            for subtask, values in parts:
+                self._driver_sinks[collector].accept(subtask, values)
+
+    def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None) -> None:
+        reads = [
+            sum(source.records for source in result.report.sources.values())
+            for result in results
+            if result.report is not None
+        ]
+        self._budget.observe(max(reads, default=0), seconds)
+        stats = EpochStats(self._epoch, sum(reads), seconds, job_watermark(results), checkpoint_id)
+        self._job.metrics.record(self._plan, results, stats, self._budget.saturated)
+        if self._progress is not None:
+            self._progress.show(self._job.metrics, stats, self._clock())
+
+    def _end(self, error: BaseException | None) -> BaseException | None:
+        """Close everything and settle the job's last status."""
+        if self._progress is not None:
+            self._progress.end()
+        self._settle(error, before_closing=True)
+        self._sources.close()
+        for problem in self._close_cluster():
+            log.warning("while closing job %s: %s", self._job.name, problem)
+        self._checkpoints.close()
+        self._settle(error, before_closing=False)
+        if isinstance(error, (JobFailedError, JobCancelledError, KeyboardInterrupt)) or error is None:
+            return error
+        return _job_failure(error)
+
+    def _close_cluster(self) -> list[str]:
+        try:
+            return self._cluster.close()
+        except Exception as error:  # the cluster may be what failed; how the job ended is more important
+            return [f"{type(error).__name__}: {error}"]
+
+    def _settle(self, error: BaseException | None, before_closing: bool) -> None:
+        if error is None:
+            if not before_closing:
+                self._job.transition(JobStatus.FINISHED)
+        elif isinstance(error, (JobCancelledError, KeyboardInterrupt)):
+            self._job.transition(JobStatus.CANCELLING if before_closing else JobStatus.CANCELED)
+        else:
+            self._job.transition(JobStatus.FAILING if before_closing else JobStatus.FAILED)
+
+    def _warn_about_guarantees(self) -> None:
+        if not self._checkpoints.enabled:
+            return
+        for planned in self._plan.sources:
+            if not planned.source.replayable:
+                kind = "read in the driver and " if isinstance(planned.source, DriverSource) else ""
+                log.warning(
+                    "source %r cannot be replayed (%s%s): records read since the last checkpoint are lost when the job "
+                    "restarts, so it is not exactly-once",
+                    planned.name,
+                    kind,
+                    planned.source.guarantee,
+                )
+
+
+def _job_failure(error: BaseException) -> JobFailedError:
+    """The error that the user sees."""
+    if isinstance(error, OperatorFailure):
+        failure = JobFailedError(error.describe())
+    else:
+        failure = JobFailedError(f"{type(error).__name__}: {error}")
+    failure.__cause__ = None if isinstance(error, OperatorFailure) else error
+    return failure

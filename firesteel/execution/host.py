@@ -1,0 +1,242 @@
+"""Holds the subtasks of jobs in one process and runs them: in a slot process on Spark, or in the driver in-process.
+
+A subtask instance lives from the first epoch to the last. It is used for epoch N only if it stands exactly after
+epoch N-1 of the same run of the job; otherwise it is thrown away and built again from the checkpoint that does.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.errors import StateError
+from firesteel.runtime.emitters import ChunkRow
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.operator import Clock
+from firesteel.runtime.source import SourceTask
+from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
+from firesteel.state import codec
+from firesteel.state.snapshots import encode
+from firesteel.state.store import CheckpointStore, Manifest
+
+DRIVER_LEVEL = 1 << 30
+"""The level of rows that are for the driver: they pass through all others."""
+
+
+class StateLostError(StateError):
+    """The state that an epoch needs is neither in memory nor in a checkpoint: the job has to go back to one that is."""
+
+
+@dataclass(frozen=True)
+class WorkerPlan:
+    """What workers know of a job: sent once."""
+
+    job_id: str
+    levels: tuple[tuple[ChainLayout, ...], ...]
+    widths: tuple[int, ...]
+    batch_mode: bool
+    job_parameters: dict[str, str]
+    chunk_records: int
+    watermark_interval: int
+    main_classes: bytes
+    """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
+    serializers: bytes
+    """Pickled: the user's serializers by class."""
+
+
+@dataclass
+class LevelTask:
+    """One subtask's work in one epoch, apart from its input.
+
+    :param restore: The manifest of the checkpoint that stands exactly after the epoch before, if there is one.
+    :param fresh: There is nothing to restore: the first epoch of a job that starts from nothing.
+    """
+
+    job_id: str
+    level: int
+    index: int
+    attempt: str
+    request: EpochRequest
+    source_tasks: dict[int, SourceTask] = field(default_factory=dict)
+    restore: Manifest | None = None
+    fresh: bool = False
+    store_directory: str | None = None
+
+
+@dataclass
+class LevelResult:
+    """What a subtask tells the driver: its report (the snapshots in it written to a file by now), or how it failed."""
+
+    level: int
+    index: int
+    attempt: str
+    report: SubtaskReport | None = None
+    state_file: str | None = None
+    state_bytes: int = 0
+    snapshot_uids: list[str] = field(default_factory=list)
+    busy_seconds: float = 0.0
+    failure: OperatorFailure | None = None
+    state_lost: str | None = None
+
+
+@dataclass
+class _Instance:
+    subtask: LevelSubtask
+    generation: int
+    epoch: int
+
+
+class SubtaskHost:
+    """All subtask instances of all jobs in this process."""
+
+    def __init__(self) -> None:
+        self._plans: dict[str, WorkerPlan] = {}
+        self._instances: dict[tuple[str, int, int], _Instance] = {}
+
+    def knows(self, job_id: str) -> bool:
+        """Whether the job's plan is here."""
+        return job_id in self._plans
+
+    def add_plan(self, plan: WorkerPlan) -> None:
+        """Take in a job's plan."""
+        main = sys.modules["__main__"]
+        for name, cls in codec.loads(plan.main_classes).items():
+            if not hasattr(main, name):
+                setattr(main, name, cls)
+        codec.register_serializers(codec.loads(plan.serializers))
+        self._plans[plan.job_id] = plan
+
+    def run(self, task: LevelTask, rows: Iterable[ChunkRow]) -> list[ChunkRow]:
+        """Run a level's subtask for an epoch. Failures of user code are a result, not an exception.
+
+        The rows returned hold the chunks for later levels, what only passes through, and one row for the driver.
+        """
+        started = time.perf_counter()
+        mine: list[ChunkRow] = []
+        passing: list[ChunkRow] = []
+        for row in rows:
+            (mine if row[0] == task.level else passing).append(row)
+        result = LevelResult(task.level, task.index, task.attempt)
+        produced: list[ChunkRow] = []
+        if any(is_poison(row) for row in passing):
+            return passing
+        try:
+            produced = self._run(task, mine, result)
+        except OperatorFailure as failure:
+            result.failure = failure
+        except StateLostError as error:
+            result.state_lost = str(error)
+        except Exception as error:  # our own fault, or a full disk: reported with the whole traceback
+            info = OperatorInfo(f"level {task.level}, subtask {task.index}", "-", "-")
+            result.failure = OperatorFailure(info, type(error).__name__, str(error), traceback.format_exc(), None)
+        result.busy_seconds = time.perf_counter() - started
+        if result.failure is not None or result.state_lost is not None:
+            self._discard(task.job_id, task.level, task.index)
+            return passing + self._poison(task, result)
+        return produced + passing + [driver_row(task, result)]
+
+    def _run(self, task: LevelTask, rows: list[ChunkRow], result: LevelResult) -> list[ChunkRow]:
+        instance = self._instance(task)
+        deadline = time.monotonic() + task.request.time_budget_ms / 1000
+        produced, report = instance.subtask.run_epoch(
+            task.request, rows, task.source_tasks, task.attempt, lambda: time.monotonic() > deadline
+        )
+        instance.epoch = task.request.epoch
+        if report.snapshots and task.store_directory is not None:
+            data = encode(report.snapshots)
+            result.state_file = f"{task.request.checkpoint_id}-{task.level}-{task.index}-{task.attempt}.state"
+            result.state_bytes = len(data)
+            result.snapshot_uids = list(report.snapshots)
+            CheckpointStore(task.store_directory).write_state(result.state_file, data)
+        report.snapshots = {}
+        result.report = report
+        return produced
+
+    def _instance(self, task: LevelTask) -> _Instance:
+        key = (task.job_id, task.level, task.index)
+        request = task.request
+        found = self._instances.get(key)
+        if found is not None and (found.generation, found.epoch) == (request.generation, request.epoch - 1):
+            return found
+        self._discard(*key)
+        if task.restore is None and not task.fresh:
+            raise StateLostError(
+                f"subtask {task.index} of level {task.level} is not in memory on this host as it was after epoch "
+                f"{request.epoch - 1}, and no checkpoint was taken then"
+            )
+        instance = _Instance(self._build(task), request.generation, request.epoch - 1)
+        self._instances[key] = instance
+        return instance
+
+    def _build(self, task: LevelTask) -> LevelSubtask:
+        plan = self._plans[task.job_id]
+        layouts = [layout for layout in plan.levels[task.level] if task.index < layout.parallelism]
+        settings = SubtaskSettings(
+            clock=Clock(task.request.now),
+            generation=task.request.generation,
+            batch_mode=plan.batch_mode,
+            job_parameters=plan.job_parameters,
+            chunk_records=plan.chunk_records,
+            watermark_interval=plan.watermark_interval,
+        )
+        if task.restore is not None:
+            assert task.store_directory is not None
+            store = CheckpointStore(task.store_directory)
+            for layout in layouts:
+                uids = [operator.info.uid for operator in layout.operators]
+                settings.restores.update(store.load(task.restore, uids, task.index, layout.parallelism))
+        return LevelSubtask(task.level, task.index, layouts, settings)
+
+    def _poison(self, task: LevelTask, result: LevelResult) -> list[ChunkRow]:
+        """Tell every subtask of the next level that the epoch has failed: they do nothing and pass it on."""
+        plan = self._plans[task.job_id]
+        width = plan.widths[task.level + 1] if task.level + 1 < len(plan.widths) else 1
+        payload = codec.dumps(result)
+        return [(DRIVER_LEVEL, target, _POISON_EDGE, task.index, 0, task.attempt, payload) for target in range(width)]
+
+    def _discard(self, job_id: str, level: int, index: int) -> list[Exception]:
+        instance = self._instances.pop((job_id, level, index), None)
+        return [] if instance is None else instance.subtask.close()
+
+    def close_job(self, job_id: str) -> list[str]:
+        """Close all functions of a job and forget it. Returns what went wrong while closing."""
+        errors: list[Exception] = []
+        for key in [key for key in self._instances if key[0] == job_id]:
+            errors.extend(self._discard(*key))
+        self._plans.pop(job_id, None)
+        return [str(error) for error in errors]
+
+    def close_all(self) -> None:
+        """Close everything: the process is about to end."""
+        for job_id in list(self._plans):
+            self.close_job(job_id)
+
+
+_POISON_EDGE = -2
+_CONTROL_EDGE = -1
+
+
+def driver_row(task: LevelTask, result: LevelResult) -> ChunkRow:
+    """A result as a row for the driver."""
+    return (DRIVER_LEVEL, task.index, _CONTROL_EDGE, task.index, task.level, task.attempt, codec.dumps(result))
+
+
+def is_poison(row: ChunkRow) -> bool:
+    """Whether the row says that the epoch has failed."""
+    return row[2] == _POISON_EDGE
+
+
+def next_partition(row: ChunkRow, next_level: int, next_width: int) -> int:
+    """The task of the next level that a row goes to: its target, or one that lets it pass."""
+    return row[1] if row[0] == next_level else row[1] % next_width
+
+
+def result_of(row: ChunkRow) -> LevelResult:
+    """The result in a driver's row."""
+    result: Any = codec.loads(row[6])
+    assert isinstance(result, LevelResult)
+    return result

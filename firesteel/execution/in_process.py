@@ -1,0 +1,87 @@
+"""Runs jobs in the driver's own process: breakpoints work in any debugger, tests take milliseconds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from firesteel.common import Configuration, JobClient
+from firesteel.execution.driver import EpochOrder, JobDriver
+from firesteel.execution.host import (
+    LevelResult,
+    LevelTask,
+    SubtaskHost,
+    is_poison,
+    next_partition,
+    result_of,
+)
+from firesteel.execution.job import EngineJobClient, Job
+from firesteel.execution.worker_plan import worker_plan
+from firesteel.plan.executor import DriverSink, Executor
+from firesteel.plan.job_plan import JobPlan
+from firesteel.runtime.emitters import ChunkRow
+
+
+class InProcessCluster:
+    """All subtasks in this process, run one after the other in a fixed order."""
+
+    pinned = True
+
+    def __init__(self, plan: JobPlan, job_id: str) -> None:
+        self._plan = worker_plan(plan, job_id)
+        self._host = SubtaskHost()
+        self._host.add_plan(self._plan)
+
+    def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
+        """Run all levels, each subtask in turn. Chunks are packed and unpacked as on Spark."""
+        widths = self._plan.widths
+        rows: list[list[ChunkRow]] = [[] for _ in range(widths[0])]
+        for level, width in enumerate(widths):
+            next_width = widths[level + 1] if level + 1 < len(widths) else 1
+            produced: list[list[ChunkRow]] = [[] for _ in range(next_width)]
+            for index in range(width):
+                for row in self._host.run(self._task(order, level, index), rows[index]):
+                    produced[next_partition(row, level + 1, next_width)].append(row)
+            rows = produced
+        return driver_results(rows[0])
+
+    def _task(self, order: EpochOrder, level: int, index: int) -> LevelTask:
+        return LevelTask(
+            job_id=self._plan.job_id,
+            level=level,
+            index=index,
+            attempt=f"{order.request.epoch}",
+            request=order.request,
+            source_tasks=order.source_tasks.get(index, {}) if level == 0 else {},
+            restore=order.restore,
+            fresh=order.fresh,
+            store_directory=order.store_directory,
+        )
+
+    def close(self) -> list[str]:
+        """Close all functions."""
+        return self._host.close_job(self._plan.job_id)
+
+
+def driver_results(rows: list[ChunkRow]) -> list[LevelResult]:
+    """The results in the rows that reached the driver; of a failure that came several times, one."""
+    poison = [row for row in rows if is_poison(row)]
+    return [result_of(row) for row in (poison[:1] or rows)]
+
+
+class InProcessExecutor(Executor):
+    """The executor behind ``execution.target: in-process``."""
+
+    def __init__(self, configuration: Configuration, session: Any | None = None) -> None:
+        self._configuration = configuration
+
+    def submit(self, plan: JobPlan, driver_sinks: Mapping[str, DriverSink], detached: bool) -> JobClient:
+        """Run the job, in the calling thread unless ``detached``."""
+        job = Job(plan.name)
+        driver = JobDriver(plan, InProcessCluster(plan, str(job.id)), job, driver_sinks)
+        if detached:
+            threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
+        else:
+            driver.run()
+        return EngineJobClient(job)

@@ -1,0 +1,130 @@
+"""A job as its user sees it: its status, its result, and the client to steer it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future
+from typing import Any
+
+from firesteel.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
+from firesteel.errors import FiresteelError, JobCancelledError, UnsupportedError
+from firesteel.execution.job_metrics import JobMetrics
+
+_TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
+    JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.CANCELLING, JobStatus.FAILING}),
+    JobStatus.RUNNING: frozenset({JobStatus.FINISHED, JobStatus.CANCELLING, JobStatus.FAILING, JobStatus.RESTARTING}),
+    JobStatus.RESTARTING: frozenset({JobStatus.RUNNING, JobStatus.CANCELLING, JobStatus.FAILING}),
+    JobStatus.FAILING: frozenset({JobStatus.FAILED}),
+    JobStatus.CANCELLING: frozenset({JobStatus.CANCELED, JobStatus.FAILING}),
+}
+"""From each status to those that may follow. A status that is not here is the end."""
+
+
+class Job:
+    """What the driver loop and the client share. Safe to use from several threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.id = JobID()
+        self.metrics = JobMetrics()
+        self._lock = threading.Lock()
+        self._status = JobStatus.CREATED
+        self._cancel_requested = threading.Event()
+        self._wake = threading.Event()
+        self._result: Future[JobExecutionResult] = Future()
+
+    @property
+    def status(self) -> JobStatus:
+        """Where the job is in its life."""
+        with self._lock:
+            return self._status
+
+    def transition(self, status: JobStatus) -> None:
+        """Go over to another status; one that cannot follow is a bug of ours."""
+        with self._lock:
+            if status not in _TRANSITIONS.get(self._status, frozenset()):
+                raise FiresteelError(f"job {self.name!r} cannot go from {self._status.name} to {status.name}")
+            self._status = status
+
+    def request_cancel(self) -> None:
+        """Ask the loop to end after the present epoch."""
+        self._cancel_requested.set()
+        self._wake.set()
+
+    @property
+    def cancel_requested(self) -> bool:
+        """Whether the job should end."""
+        return self._cancel_requested.is_set()
+
+    def wake(self) -> None:
+        """Let a waiting loop look again."""
+        self._wake.set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until woken, at most so long."""
+        self._wake.wait(seconds)
+        self._wake.clear()
+
+    def finish(self, runtime_ms: int, error: BaseException | None) -> None:
+        """The job has ended."""
+        if error is None:
+            self._result.set_result(JobExecutionResult(self.id, runtime_ms, self.metrics.counters()))
+        else:
+            self._result.set_exception(error)
+
+    @property
+    def result(self) -> Future[JobExecutionResult]:
+        """The outcome."""
+        return self._result
+
+
+class EngineJobClient(JobClient):
+    """Steers a job of this process."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+
+    def get_job_id(self) -> JobID:
+        """The id of the job."""
+        return self._job.id
+
+    def get_job_status(self) -> CompletableFuture[JobStatus]:
+        """Where the job is in its life."""
+        return CompletableFuture.completed(self._job.status)
+
+    def cancel(self) -> CompletableFuture[None]:
+        """End the job after its present epoch. The future is done when it has ended."""
+        self._job.request_cancel()
+        done: Future[None] = Future()
+
+        def ended(result: Future[JobExecutionResult]) -> None:
+            error = result.exception()
+            if error is None or isinstance(error, JobCancelledError):
+                done.set_result(None)
+            else:
+                done.set_exception(error)
+
+        self._job.result.add_done_callback(ended)
+        return CompletableFuture(done)
+
+    def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
+        """The user's counters, added up over subtasks, as they are now."""
+        return CompletableFuture.completed(self._job.metrics.counters())
+
+    def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
+        """The outcome; done when the job has ended."""
+        return CompletableFuture(self._job.result)
+
+    def get_metrics(self) -> JobMetrics:
+        """The job's numbers, as of the last epoch."""
+        return self._job.metrics
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Not there yet."""
+        raise UnsupportedError("savepoints are not supported by this version of Firesteel; cancel() ends the job")
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Not there yet."""
+        raise UnsupportedError("savepoints are not supported by this version of Firesteel")

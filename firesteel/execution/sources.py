@@ -1,0 +1,305 @@
+"""The driver's half of all sources of a job: which splits there are, where each is read on from, who reads it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.common.time import MIN_WATERMARK
+from firesteel.errors import ProgramError
+from firesteel.metrics import MetricGroup
+from firesteel.model.functions import RuntimeContext
+from firesteel.model.source import DriverReader, DriverSource, Source, SourceSplit, SplitEnumerator
+from firesteel.plan.job_plan import PlannedSource
+from firesteel.runtime.contexts import SubtaskRuntimeContext
+from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.operator import Clock, OperatorContext, Output
+from firesteel.runtime.source import SourceReport, SourceTask
+from firesteel.state import codec
+from firesteel.state.operator_state import OperatorStateBackend
+
+log = logging.getLogger("firesteel.sources")
+
+
+@dataclass
+class _AssignedSplit:
+    split: SourceSplit
+    subtask: int
+    position: Any
+    finished: bool = False
+    watermark: int = MIN_WATERMARK
+
+
+class SplitSourceState:
+    """A source read in the tasks, as the driver sees it."""
+
+    def __init__(self, planned: PlannedSource) -> None:
+        assert isinstance(planned.source, Source)
+        self.planned = planned
+        self._source: Source = planned.source
+        self._enumerator: SplitEnumerator
+        self._splits: dict[str, _AssignedSplit] = {}
+        self._aligned_at = -(1 << 62)
+        self._held_back: set[str] = set()
+
+    def start(self, restored: dict[str, Any] | None) -> None:
+        """Start, or start again from what :meth:`snapshot` gave."""
+        self._enumerator = self._source.create_enumerator(self.planned.parallelism)
+        self._splits = {}
+        if restored is not None:
+            parallelism = self.planned.parallelism
+            for split_id, (split, subtask, position, finished, watermark) in restored["splits"].items():
+                self._splits[split_id] = _AssignedSplit(split, subtask % parallelism, position, finished, watermark)
+        self._enumerator.start(None if restored is None else restored["enumerator"])
+
+    def discover(self, now: int) -> None:
+        """Ask for new splits and give each to a subtask."""
+        for split in self._enumerator.discover_splits(now):
+            if split.split_id in self._splits:
+                raise ProgramError(
+                    f"source {self.planned.name!r} has found split {split.split_id!r} twice; split ids must be unique"
+                )
+            subtask = len(self._splits) % self.planned.parallelism
+            self._splits[split.split_id] = _AssignedSplit(split, subtask, self._source.initial_position(split))
+
+    def _open(self) -> list[_AssignedSplit]:
+        return [each for each in self._splits.values() if not each.finished]
+
+    @property
+    def complete(self) -> bool:
+        """Whether no further splits will come."""
+        return self._enumerator.no_more_splits()
+
+    def ended(self) -> bool:
+        """Whether everything has been read."""
+        return self.complete and not self._open()
+
+    def has_data(self, now: int) -> bool:
+        """Whether an epoch would read something."""
+        return any(
+            self._enumerator.has_data(each.split, each.position, now)
+            for each in self._open()
+            if each.split.split_id not in self._held_back
+        )
+
+    def next_data_time(self, now: int) -> int | None:
+        """When the source wants to be asked again."""
+        return self._enumerator.next_data_time(now)
+
+    def align(self, lowest: int, now: int) -> None:
+        """Hold back the splits that are too far ahead of the slowest of their group in event time."""
+        alignment = self.planned.alignment
+        if alignment is not None and now - self._aligned_at >= alignment.update_interval_ms:
+            self._aligned_at = now
+            limit = lowest + alignment.max_drift_ms
+            self._held_back = {each.split.split_id for each in self._open() if each.watermark > limit}
+
+    def lowest_watermark(self) -> int | None:
+        """The watermark of the slowest split that has not ended."""
+        return min((each.watermark for each in self._open()), default=None)
+
+    def tasks(self, max_records: int) -> dict[int, SourceTask]:
+        """What each subtask has to read."""
+        complete, subtasks = self.complete, range(self.planned.parallelism)
+        tasks = {index: SourceTask(complete=complete, max_records=max_records) for index in subtasks}
+        for each in self._open():
+            if each.split.split_id in self._held_back:
+                tasks[each.subtask].complete = False
+            else:
+                tasks[each.subtask].splits.append((each.split, each.position))
+        return tasks
+
+    def apply(self, report: SourceReport) -> None:
+        """Take over the positions that a subtask has reached."""
+        for split_id, (position, finished) in report.positions.items():
+            each = self._splits[split_id]
+            each.position, each.finished = position, finished
+        for split_id, watermark in report.watermarks.items():
+            self._splits[split_id].watermark = watermark
+
+    def snapshot(self) -> dict[str, Any]:
+        """What :meth:`start` goes on from."""
+        splits = {
+            split_id: (each.split, each.subtask, each.position, each.finished, each.watermark)
+            for split_id, each in self._splits.items()
+        }
+        return {"splits": splits, "enumerator": self._enumerator.snapshot()}
+
+    def committed(self, checkpoint_id: int) -> None:
+        """Tell the enumerator that a checkpoint with these positions is complete."""
+        self._enumerator.committed({split_id: each.position for split_id, each in self._splits.items()})
+
+    def close(self) -> None:
+        """Close the enumerator."""
+        self._enumerator.close()
+
+
+class DriverSourceState:
+    """A source read in the driver."""
+
+    def __init__(self, planned: PlannedSource, wake: Callable[[], None], job_parameters: dict[str, str]) -> None:
+        assert isinstance(planned.source, DriverSource)
+        self.planned = planned
+        self._source: DriverSource = planned.source
+        self._wake = wake
+        self._job_parameters = job_parameters
+        self._readers: list[DriverReader] = []
+        self._states: list[Any] = []
+        self._attempt = -1
+        self._all_told = False
+        """Whether the tasks know that all subtasks have ended."""
+
+    def start(self, restored: dict[str, Any] | None) -> None:
+        """Open the readers of all subtasks."""
+        self._attempt += 1
+        self._all_told = False
+        parallelism = self.planned.parallelism
+        states = [] if restored is None else restored["readers"]
+        self._states = [states[index] if index < len(states) else None for index in range(parallelism)]
+        self._readers = [self._source.create_driver_reader(index, parallelism) for index in range(parallelism)]
+        for index, reader in enumerate(self._readers):
+            reader.open(self._runtime_context(index), self._states[index], self._wake)
+
+    def _runtime_context(self, index: int) -> RuntimeContext:
+        planned = self.planned
+        return SubtaskRuntimeContext(
+            OperatorContext(
+                info=OperatorInfo(planned.name, planned.uid, "-"),
+                subtask_index=index,
+                parallelism=planned.parallelism,
+                max_parallelism=planned.parallelism,
+                attempt=self._attempt,
+                clock=Clock(),
+                output=Output(),
+                metrics=MetricGroup(),
+                operator_state=OperatorStateBackend(),
+                job_parameters=self._job_parameters,
+            )
+        )
+
+    def discover(self, now: int) -> None:
+        """There is nothing to find."""
+
+    def ended(self) -> bool:
+        """Whether everything has been taken."""
+        return all(reader.is_finished() for reader in self._readers)
+
+    def has_data(self, now: int) -> bool:
+        """Whether something has come, or the end has."""
+        return any(reader.has_data() or reader.is_finished() for reader in self._readers) and not self._all_told
+
+    def next_data_time(self, now: int) -> int | None:
+        """The readers wake the driver themselves."""
+        return None
+
+    def align(self, lowest: int, now: int) -> None:
+        """Sources read in the driver are not aligned."""
+
+    def lowest_watermark(self) -> int | None:
+        """Not known here."""
+        return None
+
+    def tasks(self, max_records: int) -> dict[int, SourceTask]:
+        """Take what has come and hand it to the subtasks."""
+        tasks = {}
+        for index, reader in enumerate(self._readers):
+            events, self._states[index] = reader.take(max_records)
+            tasks[index] = SourceTask(complete=reader.is_finished(), events=codec.dumps(events.entries))
+        self._all_told = all(task.complete for task in tasks.values())
+        return tasks
+
+    def apply(self, report: SourceReport) -> None:
+        """Positions are the readers' own."""
+
+    def snapshot(self) -> dict[str, Any]:
+        """The readers' states as they were after what was taken last."""
+        return {"readers": list(self._states)}
+
+    def committed(self, checkpoint_id: int) -> None:
+        """Tell the readers that a checkpoint is complete."""
+        for reader in self._readers:
+            reader.checkpoint_complete(checkpoint_id)
+
+    def close(self) -> None:
+        """Stop the readers."""
+        readers, self._readers = self._readers, []
+        for reader in readers:
+            reader.close()
+
+
+class SourceCoordinator:
+    """All sources of a job."""
+
+    def __init__(
+        self, planned: tuple[PlannedSource, ...], wake: Callable[[], None], job_parameters: dict[str, str]
+    ) -> None:
+        self._sources: list[SplitSourceState | DriverSourceState] = [
+            DriverSourceState(each, wake, job_parameters)
+            if isinstance(each.source, DriverSource)
+            else SplitSourceState(each)
+            for each in planned
+        ]
+        self._by_operator = {source.planned.operator: source for source in self._sources}
+
+    def start(self, restored: dict[str, Any] | None) -> None:
+        """Start all sources; ``restored`` is what :meth:`snapshot` gave, by uid."""
+        for source in self._sources:
+            source.start(None if restored is None else restored.get(source.planned.uid))
+
+    def discover(self, now: int) -> None:
+        """Find new splits."""
+        for source in self._sources:
+            source.discover(now)
+        groups = {source.planned.alignment.group for source in self._sources if source.planned.alignment}
+        for group in groups:
+            self._align(group, now)
+
+    def _align(self, group: str, now: int) -> None:
+        members = [each for each in self._sources if each.planned.alignment and each.planned.alignment.group == group]
+        marks = [mark for each in members if (mark := each.lowest_watermark()) is not None]
+        for each in members:
+            each.align(min(marks, default=MIN_WATERMARK), now)
+
+    def has_data(self, now: int) -> bool:
+        """Whether an epoch would read something."""
+        return any(source.has_data(now) for source in self._sources)
+
+    def ended(self) -> bool:
+        """Whether all sources have been read to their end."""
+        return all(source.ended() for source in self._sources)
+
+    def next_data_time(self, now: int) -> int | None:
+        """When the first source wants to be asked again."""
+        return min((at for each in self._sources if (at := each.next_data_time(now)) is not None), default=None)
+
+    def tasks(self, max_records: int) -> dict[int, dict[int, SourceTask]]:
+        """Subtask -> operator -> what to read."""
+        by_subtask: dict[int, dict[int, SourceTask]] = {}
+        for source in self._sources:
+            for subtask, task in source.tasks(max_records).items():
+                by_subtask.setdefault(subtask, {})[source.planned.operator] = task
+        return by_subtask
+
+    def apply(self, reports: dict[int, SourceReport]) -> None:
+        """Take over what a subtask has read."""
+        for operator, report in reports.items():
+            self._by_operator[operator].apply(report)
+
+    def snapshot(self) -> dict[str, Any]:
+        """What :meth:`start` goes on from."""
+        return {source.planned.uid: source.snapshot() for source in self._sources}
+
+    def committed(self, checkpoint_id: int) -> None:
+        """A checkpoint with the present positions is complete."""
+        for source in self._sources:
+            source.committed(checkpoint_id)
+
+    def close(self) -> None:
+        """Close all sources; what one raises does not keep the others from closing."""
+        for source in self._sources:
+            try:
+                source.close()
+            except Exception:  # a source that cannot close must not hide how the job ended
+                log.exception("source %s failed to close", source.planned.name)

@@ -1,0 +1,46 @@
+"""Making the workers' copy of a plan."""
+
+from __future__ import annotations
+
+import sys
+
+import cloudpickle
+
+from firesteel.common.options import CHUNK_MAX_RECORDS
+from firesteel.execution.host import WorkerPlan
+from firesteel.plan.job_plan import JobPlan
+
+
+def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
+    """What the workers have to know of a job."""
+    chunk_records: int = plan.configuration.get(CHUNK_MAX_RECORDS)
+    return WorkerPlan(
+        job_id=job_id,
+        levels=tuple(plan.layouts(level) for level in range(plan.level_count)),
+        widths=tuple(plan.width(level) for level in range(plan.level_count)),
+        batch_mode=plan.batch_mode,
+        job_parameters=plan.job_parameters,
+        chunk_records=chunk_records,
+        watermark_interval=plan.settings.get("watermark_interval", chunk_records),
+        main_classes=_main_classes(),
+        serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
+    )
+
+
+def _main_classes() -> bytes:
+    """The classes that the program defines in its main script, by value.
+
+    Records of these classes are pickled by reference to ``__main__``, in the driver and in workers, which is much
+    quicker than by value; so ``__main__`` of a worker has to have them. A class that cannot be pickled is left out: it
+    cannot be the class of a record either.
+    """
+    classes = {}
+    for name, value in vars(sys.modules["__main__"]).items():
+        if isinstance(value, type) and value.__module__ == "__main__":
+            try:
+                cloudpickle.dumps(value)
+            except Exception:
+                continue
+            classes[name] = value
+    data: bytes = cloudpickle.dumps(classes)
+    return data

@@ -1,0 +1,56 @@
+"""The seam between programs and engines: ``submit(plan) -> JobClient``."""
+
+from __future__ import annotations
+
+import importlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from firesteel.common import Configuration, JobClient
+from firesteel.errors import ConfigurationError
+from firesteel.plan.job_plan import JobPlan
+
+_EXECUTORS = {
+    "spark": "firesteel.execution.spark.executor:SparkExecutor",
+    "in-process": "firesteel.execution.in_process:InProcessExecutor",
+}
+
+
+class DriverSink(Protocol):
+    """Takes the records of a sink that ends in the driver (``print``, ``execute_and_collect``).
+
+    Called from the driver's loop, once per subtask and epoch that has records, in order of subtasks, after the
+    epoch is complete. Records of an epoch that fails are never seen here.
+    """
+
+    def accept(self, subtask: int, values: list[Any]) -> None:
+        """Take the records of one subtask."""
+
+    def finished(self, error: BaseException | None) -> None:
+        """The job has ended; ``error`` says why if it did not end well."""
+
+
+class Executor(ABC):
+    """Runs job plans."""
+
+    @abstractmethod
+    def submit(self, plan: JobPlan, driver_sinks: Mapping[str, DriverSink], detached: bool) -> JobClient:
+        """Run a job.
+
+        :param driver_sinks: By collector id.
+        :param detached: Return at once and run in the background. Otherwise the job runs in the calling thread (so
+            that breakpoints in user functions work with the in-process executor) and has ended when this returns.
+        """
+
+
+def executor_for(configuration: Configuration, session: Any | None = None) -> Executor:
+    """The executor that ``execution.target`` names. ``session``: a SparkSession to use, if the user gave one."""
+    target = configuration.get_string("execution.target", "spark")
+    if target not in _EXECUTORS:
+        known = ", ".join(sorted(_EXECUTORS))
+        raise ConfigurationError(f"execution.target is {target!r}; expected one of: {known}")
+    module_name, _, class_name = _EXECUTORS[target].partition(":")
+    executor_class = getattr(importlib.import_module(module_name), class_name)
+    executor: Executor = executor_class(configuration, session)
+    return executor

@@ -1,0 +1,131 @@
+"""The graph that a program builds: transformations, each remembering the user's line that made it.
+
+The API adds nodes to a :class:`StreamGraph`; nothing runs. ``firesteel.plan.compiler`` turns the graph into a
+:class:`~firesteel.plan.job_plan.JobPlan`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.common import TypeInformation, WatermarkStrategy
+from firesteel.model.output_tag import OutputTag
+from firesteel.model.source import DriverSource, Source
+from firesteel.runtime.operator import Operator
+from firesteel.runtime.partitioners import Partitioning
+
+_PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def user_call_site() -> str:
+    """``file:line`` of the innermost frame outside this package: the line of the program that is being run."""
+    frame = sys._getframe(1)
+    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE_DIR + os.sep):
+        if frame.f_back is None:
+            break
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+@dataclass(eq=False)
+class Transformation:
+    """One node of the graph. Identity is object identity; ``id`` gives a stable order of creation."""
+
+    id: int
+    name: str
+    inputs: list[Transformation]
+    call_site: str
+    output_type: TypeInformation | None = None
+    parallelism: int | None = None
+    """None: the environment's default when the job is compiled."""
+
+
+@dataclass(eq=False)
+class PhysicalTransformation(Transformation):
+    """A node that becomes an operator."""
+
+    uid: str | None = None
+    description: str | None = None
+    max_parallelism: int | None = None
+    chaining: str = "always"
+    """``always``, ``head`` (starts a new chain) or ``never``."""
+    slot_sharing_group: str | None = None
+    fixed_parallelism: bool = False
+    """The operator cannot have another parallelism (a collection source, window_all); setting one is an error."""
+
+
+@dataclass(eq=False)
+class SourceTransformation(PhysicalTransformation):
+    """Reads a source; ``watermark_strategy`` runs inside it, per split."""
+
+    source: Source | DriverSource = field(kw_only=True)
+    watermark_strategy: WatermarkStrategy | None = None
+    ingestion_time: bool = False
+    """Stamp records with the time at which the source reads them."""
+
+
+@dataclass(eq=False)
+class OperatorTransformation(PhysicalTransformation):
+    """Runs an operator on one or two inputs.
+
+    :param factory: Makes the operator in a worker; picklable (``functools.partial(MapOperator, function)``).
+    :param key_selectors: One per input for an operator with keyed state: the function from record to key.
+    :param is_sink: The end of a line: a program without any is an error.
+    """
+
+    factory: Callable[[], Operator] = field(kw_only=True)
+    key_selectors: tuple[Callable[[Any], Any], ...] | None = None
+    is_sink: bool = False
+    committer_factory: Callable[[], Any] | None = None
+    """For two-phase sinks: makes the committer, in the driver."""
+    collector_id: str | None = None
+    """For sinks whose records go to the driver (print, collect): under which name."""
+
+
+@dataclass(eq=False)
+class PartitionTransformation(Transformation):
+    """Decides how records travel from its input to whatever reads it. Becomes part of an edge."""
+
+    partitioning: Partitioning = field(kw_only=True)
+
+
+@dataclass(eq=False)
+class UnionTransformation(Transformation):
+    """All records of all inputs. Becomes several edges."""
+
+
+@dataclass(eq=False)
+class SideOutputTransformation(Transformation):
+    """The records that its input sent to a tag. Becomes a tagged edge."""
+
+    tag: OutputTag = field(kw_only=True)
+
+
+class StreamGraph:
+    """All transformations of one program, in order of creation."""
+
+    def __init__(self) -> None:
+        self._ids = itertools.count(1)
+        self.transformations: list[Transformation] = []
+
+    def next_id(self) -> int:
+        """A number for the next node."""
+        return next(self._ids)
+
+    def add(self, node: Transformation) -> Transformation:
+        """Add a node whose inputs are in the graph already."""
+        self.transformations.append(node)
+        return node
+
+    def sinks(self) -> list[OperatorTransformation]:
+        """The sinks of the program so far."""
+        return [node for node in self.transformations if isinstance(node, OperatorTransformation) and node.is_sink]
+
+    def clear(self) -> None:
+        """Forget all nodes: the next job of the same environment starts empty."""
+        self.transformations = []

@@ -1,0 +1,391 @@
+"""Carrying records to other subtasks: routing by partitioning, and packing into chunks.
+
+A chunk row is what Spark shuffles: ``(level, target, edge, from_subtask, sequence, attempt, payload)``. The payload is
+a pickled list of entries (see ``runtime.batch``). Within a channel, entries keep their order.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from firesteel.errors import KeyError_, ProgramError
+from firesteel.runtime import partitioners
+from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
+from firesteel.runtime.partitioners import Partitioning
+from firesteel.state import codec
+from firesteel.state.key_groups import subtask_of_key
+
+ChunkRow = tuple[int, int, int, int, int, str, bytes]
+_MEMO_LIMIT = 1 << 20
+
+
+class ChannelWriter:
+    """Gathers what goes to one target, and packs it into chunks.
+
+    The three lists of the open segment keep their identity, so that routers can hold on to their ``append``.
+    """
+
+    __slots__ = ("_chunk_records", "_entries", "_records", "_stamped", "chunks", "keys", "timestamps", "values")
+
+    def __init__(self, chunk_records: int) -> None:
+        self.values: list[Any] = []
+        self.timestamps: list[int] = []
+        self.keys: list[Any] = []
+        self.chunks: list[bytes] = []
+        self._entries: list[Entry] = []
+        self._stamped = False
+        self._records = 0
+        self._chunk_records = chunk_records
+
+    def expect(self, stamped: bool) -> None:
+        """Prepare for records that all have a timestamp, or all have none."""
+        if stamped is not self._stamped:
+            self.close_segment()
+            self._stamped = stamped
+
+    def add(self, batch: Batch) -> None:
+        """Add all records of a batch."""
+        self.expect(batch.timestamps is not None)
+        self.values.extend(batch.values)
+        if batch.timestamps is not None:
+            self.timestamps.extend(batch.timestamps)
+        if batch.keys is not None:
+            self.keys.extend(batch.keys)
+        self.pack_if_full()
+
+    def mark(self, entry: Entry) -> None:
+        """Add a watermark or another mark. Of several watermarks without records between them the last says it all."""
+        self.close_segment()
+        entries = self._entries
+        if entries and entry.__class__ is int and entries[-1].__class__ is int:
+            entries[-1] = entry
+        else:
+            entries.append(entry)
+
+    def close_segment(self) -> None:
+        """Turn the open segment into an entry."""
+        values = self.values
+        if values:
+            self._records += len(values)
+            self._entries.append((values[:], self.timestamps[:] if self._stamped else None, self.keys[:] or None))
+            values.clear()
+            self.timestamps.clear()
+            self.keys.clear()
+
+    def pack_if_full(self) -> None:
+        """Make a chunk if enough has come together."""
+        if len(self.values) + self._records >= self._chunk_records:
+            self.pack()
+
+    def pack(self) -> None:
+        """Make a chunk of everything gathered so far."""
+        self.close_segment()
+        if self._entries:
+            self.chunks.append(codec.dumps(self._entries))
+            self._entries = []
+            self._records = 0
+
+    def take(self) -> list[bytes]:
+        """All chunks, in order."""
+        self.pack()
+        chunks, self.chunks = self.chunks, []
+        return chunks
+
+
+class Emitter:
+    """The producing end of one edge, in one subtask. Subclasses route records; marks go to every target."""
+
+    cursor: Iterator[Any] | None = None
+    """The iterator over the values being routed: tells which record failed."""
+
+    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int) -> None:
+        self.edge = edge
+        self.level = level
+        self.subtask = subtask
+        self.targets = targets
+        self.writers = [ChannelWriter(chunk_records) for _ in range(self.writer_count())]
+
+    def writer_count(self) -> int:
+        """How many different streams of chunks there are."""
+        return self.targets
+
+    def emit(self, batch: Batch) -> None:
+        """Route the records of a batch."""
+        raise TypeError("an emitter routes in a subclass")
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Send a watermark to all targets."""
+        for writer in self.writers:
+            writer.mark(watermark)
+
+    def advance_status(self, idle: bool) -> None:
+        """Send idleness to all targets."""
+        for writer in self.writers:
+            writer.mark(IDLE if idle else ACTIVE)
+
+    def end(self) -> None:
+        """Tell all targets that nothing more will come."""
+        for writer in self.writers:
+            writer.mark(END)
+
+    def take_rows(self, attempt: str) -> list[ChunkRow]:
+        """Everything that has been emitted, as chunk rows."""
+        return [
+            (self.level, target, self.edge, self.subtask, sequence, attempt, payload)
+            for target, writer in enumerate(self.writers)
+            for sequence, payload in enumerate(writer.take())
+        ]
+
+
+class SingleTargetEmitter(Emitter):
+    """All records to one subtask: forward, global, and rescale to fewer subtasks.
+
+    Marks go to all targets the same: each target waits for the watermark of every producer it may hear from.
+    """
+
+    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int, target: int) -> None:
+        super().__init__(edge, level, subtask, targets, chunk_records)
+        self._target = target
+
+    def emit(self, batch: Batch) -> None:
+        """Add to the one target."""
+        self.writers[self._target].add(batch)
+
+
+class ForwardEmitter(Emitter):
+    """All records and marks to the subtask of the same number, and nothing to others: a channel of its own."""
+
+    def writer_count(self) -> int:
+        """One stream of chunks."""
+        return 1
+
+    def emit(self, batch: Batch) -> None:
+        """Add to the one target."""
+        self.writers[0].add(batch)
+
+    def take_rows(self, attempt: str) -> list[ChunkRow]:
+        """Rows for the subtask of the same number."""
+        return [
+            (self.level, self.subtask, self.edge, self.subtask, sequence, attempt, payload)
+            for sequence, payload in enumerate(self.writers[0].take())
+        ]
+
+
+class BroadcastEmitter(Emitter):
+    """All records to every subtask; packed once."""
+
+    def writer_count(self) -> int:
+        """One stream of chunks for all."""
+        return 1
+
+    def emit(self, batch: Batch) -> None:
+        """Add for all targets."""
+        self.writers[0].add(batch)
+
+    def take_rows(self, attempt: str) -> list[ChunkRow]:
+        """The same chunks for every target."""
+        chunks = self.writers[0].take()
+        return [
+            (self.level, target, self.edge, self.subtask, sequence, attempt, payload)
+            for target in range(self.targets)
+            for sequence, payload in enumerate(chunks)
+        ]
+
+
+class RoundRobinEmitter(Emitter):
+    """Records in turn to the subtasks of a range: rebalance, and rescale to more subtasks."""
+
+    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int, turn: range) -> None:
+        super().__init__(edge, level, subtask, targets, chunk_records)
+        self._turn = turn
+        self._next = subtask % len(turn)
+
+    def emit(self, batch: Batch) -> None:
+        """Deal the records out: each target gets every n-th, by slicing."""
+        count, stamps, keys = len(self._turn), batch.timestamps, batch.keys
+        for offset in range(min(count, len(batch))):
+            target = self._turn[(self._next + offset) % count]
+            part = Batch(
+                batch.values[offset::count],
+                None if stamps is None else stamps[offset::count],
+                None if keys is None else keys[offset::count],
+            )
+            self.writers[target].add(part)
+        self._next = (self._next + len(batch)) % count
+
+
+class RoutingEmitter(Emitter):
+    """Records to targets chosen one by one. ``choose`` gives the target of each record of a batch."""
+
+    def __init__(
+        self,
+        edge: int,
+        level: int,
+        subtask: int,
+        targets: int,
+        chunk_records: int,
+        choose: Callable[[Iterable[Any]], list[int]],
+    ) -> None:
+        super().__init__(edge, level, subtask, targets, chunk_records)
+        self._choose = choose
+
+    def emit(self, batch: Batch) -> None:
+        """Route each record."""
+        self.cursor = iter(batch.values)
+        chosen = self._choose(self.cursor)
+        for target in sorted(set(chosen)):
+            picked = [index for index, each in enumerate(chosen) if each == target]
+            stamps = batch.timestamps
+            part = Batch(
+                [batch.values[index] for index in picked],
+                None if stamps is None else [stamps[index] for index in picked],
+            )
+            self.writers[target].add(part)
+
+
+class HashEmitter(Emitter):
+    """Records to the subtask that owns their key; the key travels along.
+
+    The hot path of ``key_by``: one call of the key selector, one look-up of the key's target, two or three appends.
+    """
+
+    def __init__(
+        self,
+        edge: int,
+        level: int,
+        subtask: int,
+        targets: int,
+        chunk_records: int,
+        select: Callable[[Any], Any],
+        max_parallelism: int,
+    ) -> None:
+        super().__init__(edge, level, subtask, targets, chunk_records)
+        self._select = select
+        self._route = _KeyRoutes(self.writers, max_parallelism)
+
+    def emit(self, batch: Batch) -> None:
+        """Route each record by its key."""
+        select, route, stamps = self._select, self._route, batch.timestamps
+        self.cursor = cursor = iter(batch.values)
+        keys = [select(value) for value in cursor]
+        self._refuse_unstable(batch.values[0], keys[0])
+        for writer in self.writers:
+            writer.expect(stamps is not None)
+        try:
+            if stamps is None:
+                for value, key in zip(batch.values, keys):
+                    add_value, add_key, _ = route[key]
+                    add_value(value)
+                    add_key(key)
+            else:
+                for value, key, stamp in zip(batch.values, keys, stamps):
+                    add_value, add_key, add_stamp = route[key]
+                    add_value(value)
+                    add_key(key)
+                    add_stamp(stamp)
+        except TypeError as error:
+            raise self._unhashable(keys) from error
+        for writer in self.writers:
+            writer.pack_if_full()
+        if len(route) > _MEMO_LIMIT:
+            route.clear()
+
+    def _refuse_unstable(self, value: Any, key: Any) -> None:
+        """A selector that gives another key when asked again would tear a key apart."""
+        again = self._select(value)
+        try:
+            same = bool(again == key)
+        except ValueError:  # numpy arrays: compared element by element; refused as a key a moment later
+            return
+        if not same:
+            raise KeyError_(
+                f"the key selector is not deterministic: for one record it gave {key!r}, then {again!r}. "
+                "A key may depend on the record only"
+            )
+
+    @staticmethod
+    def _unhashable(keys: list[Any]) -> Exception:
+        for key in keys:
+            try:
+                subtask_of_key(key, 1, 1)
+                hash(key)
+            except TypeError as error:
+                return error
+        return TypeError("a key could not be hashed")
+
+
+class _KeyRoutes(dict[Any, Any]):
+    """Key -> the ``append`` methods of its target's lists. Computed once per key, then one look-up."""
+
+    def __init__(self, writers: list[ChannelWriter], max_parallelism: int) -> None:
+        super().__init__()
+        self._appends = [(w.values.append, w.keys.append, w.timestamps.append) for w in writers]
+        self._max_parallelism = max_parallelism
+
+    def __missing__(self, key: Any) -> Any:
+        target = subtask_of_key(key, len(self._appends), self._max_parallelism)
+        appends = self[key] = self._appends[target]
+        return appends
+
+
+def make_emitter(
+    partitioning: Partitioning,
+    *,
+    edge: int,
+    level: int,
+    subtask: int,
+    producers: int,
+    targets: int,
+    max_parallelism: int,
+    chunk_records: int,
+) -> Emitter:
+    """The emitter for a partitioning. ``producers`` and ``targets`` are the parallelisms of the two ends."""
+    common = (edge, level, subtask, targets, chunk_records)
+    kind = partitioning.kind
+    if kind == partitioners.HASH:
+        assert partitioning.key_selector is not None
+        return HashEmitter(*common, partitioning.key_selector, max_parallelism)
+    if kind == partitioners.FORWARD:
+        return ForwardEmitter(*common)
+    if kind == partitioners.BROADCAST:
+        return BroadcastEmitter(*common)
+    if kind == partitioners.GLOBAL:
+        return SingleTargetEmitter(*common, 0)
+    if kind == partitioners.REBALANCE:
+        return RoundRobinEmitter(*common, range(targets))
+    if kind == partitioners.RESCALE:
+        return RoundRobinEmitter(*common, rescale_range(subtask, producers, targets))
+    if kind == partitioners.SHUFFLE:
+        chooser = random.Random(f"{edge}/{subtask}")  # seeded: an epoch that is run again routes the same
+        return RoutingEmitter(*common, lambda values: [chooser.randrange(targets) for _ in values])
+    if kind == partitioners.CUSTOM:
+        return RoutingEmitter(*common, _CustomChoice(partitioning, targets))
+    raise ProgramError(f"unknown partitioning {kind!r}")
+
+
+def rescale_range(subtask: int, producers: int, targets: int) -> range:
+    """The consumers that a producer deals to when neighbours are grouped: no record leaves its group."""
+    if targets >= producers:
+        return range(subtask * targets // producers, (subtask + 1) * targets // producers)
+    target = subtask * targets // producers
+    return range(target, target + 1)
+
+
+class _CustomChoice:
+    """Targets chosen by a user's partitioner."""
+
+    def __init__(self, partitioning: Partitioning, targets: int) -> None:
+        assert partitioning.key_selector is not None and partitioning.partitioner is not None
+        self._select = partitioning.key_selector
+        self._partition = partitioning.partitioner
+        self._targets = targets
+
+    def __call__(self, values: Iterable[Any]) -> list[int]:
+        return [self._checked(self._partition(self._select(value), self._targets)) for value in values]
+
+    def _checked(self, target: Any) -> int:
+        if isinstance(target, int) and 0 <= target < self._targets:
+            return target
+        raise ProgramError(f"the partitioner returned {target!r}; expected a number from 0 to {self._targets - 1}")

@@ -1,0 +1,267 @@
+"""The contract of an operator, and what surrounds it: its context, its output, its place in a chain.
+
+Operators are sans-io: batches, watermarks and "now" come in as arguments; batches, watermarks and state go out.
+
+Life of an operator instance: ``setup`` -> ``restore`` (if there is something to restore) -> ``open`` -> any number of
+``process`` / ``advance_watermark`` / ``advance_processing_time`` / ``end_epoch`` / ``snapshot`` -> ``finish`` (all
+input has ended) -> ``close``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from operator import length_hint
+from typing import TYPE_CHECKING, Any
+
+from firesteel.common.time import MIN_WATERMARK
+from firesteel.metrics import MetricGroup
+from firesteel.model.output_tag import OutputTag
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+
+if TYPE_CHECKING:
+    from firesteel.state.backend import KeyedStateBackend
+    from firesteel.state.operator_state import OperatorStateBackend
+
+Receiver = Callable[[Batch], None]
+
+
+class Clock:
+    """Processing time as the runtime sees it: set from outside at the start of each epoch, never read from a clock."""
+
+    __slots__ = ("now",)
+
+    def __init__(self, now: int = 0) -> None:
+        self.now = now
+
+
+class Output:
+    """Where an operator sends what it makes: chained operators, emitters, side outputs."""
+
+    def __init__(self) -> None:
+        self._receivers: list[Receiver] = []
+        self._watermark_receivers: list[Callable[[int], None]] = []
+        self._status_receivers: list[Callable[[bool], None]] = []
+        self._side_receivers: dict[str, list[Receiver]] = {}
+        self.records_out = 0
+        self.watermark = MIN_WATERMARK
+        self.idle = False
+
+    def connect(
+        self,
+        receive: Receiver,
+        on_watermark: Callable[[int], None],
+        on_status: Callable[[bool], None],
+        tag: OutputTag | None = None,
+    ) -> None:
+        """Add a receiver of the main output, or of a side output. Watermarks go to both."""
+        if tag is None:
+            self._receivers.append(receive)
+        else:
+            self._side_receivers.setdefault(tag.name, []).append(receive)
+        self._watermark_receivers.append(on_watermark)
+        self._status_receivers.append(on_status)
+
+    def emit(self, batch: Batch) -> None:
+        """Send records on. An empty batch is nothing."""
+        if batch.values:
+            self.records_out += len(batch.values)
+            for receive in self._receivers:
+                receive(batch)
+
+    def emit_side(self, tag_name: str, batch: Batch) -> None:
+        """Send records to a side output; nobody listening is fine."""
+        if batch.values:
+            for receive in self._side_receivers.get(tag_name, ()):
+                receive(batch)
+
+    def emit_watermark(self, watermark: int) -> None:
+        """Say that no more records with a timestamp up to ``watermark`` will come."""
+        if watermark > self.watermark:
+            self.watermark = watermark
+            for receive in self._watermark_receivers:
+                receive(watermark)
+
+    def emit_status(self, idle: bool) -> None:
+        """Say that the output has become idle, or active again."""
+        if idle != self.idle:
+            self.idle = idle
+            for receive in self._status_receivers:
+                receive(idle)
+
+
+@dataclass
+class OperatorContext:
+    """What an operator instance is given by the subtask that runs it."""
+
+    info: OperatorInfo
+    subtask_index: int
+    parallelism: int
+    max_parallelism: int
+    attempt: int
+    clock: Clock
+    output: Output
+    metrics: MetricGroup
+    operator_state: OperatorStateBackend
+    keyed_state: KeyedStateBackend | None = None
+    batch_mode: bool = False
+    job_parameters: dict[str, str] = field(default_factory=dict)
+    restored_checkpoint: int | None = None
+    """The checkpoint that the job continues from, or None."""
+    rescaled: bool = False
+    """Whether that checkpoint was taken with another parallelism of this operator."""
+    watermark_interval: int = 4096
+    """After how many records at the most a periodic watermark generator is asked for a watermark."""
+
+
+class Operator(ABC):
+    """One operator instance: one subtask's share of one step of the program."""
+
+    context: OperatorContext
+    output: Output
+    watermark: int = MIN_WATERMARK
+    """The event time of this operator: the last watermark that came in."""
+    cursor: Iterator[Any] | None = None
+    """The iterator over the values of the batch in work: tells which record failed without any cost per record."""
+
+    def setup(self, context: OperatorContext) -> None:
+        """Called first. An operator that needs state declares it here or in :meth:`open`."""
+        self.context = context
+        self.output = context.output
+
+    def restore(self, states: list[Any]) -> None:
+        """Take back what :meth:`snapshot` returned.
+
+        One state, this subtask's own; or, when the parallelism has changed (``context.rescaled``), the states of all
+        former subtasks in order: every new subtask is given all of them and keeps what is its own.
+        """
+        return None
+
+    def open(self) -> None:
+        """Called once before any data."""
+        return None
+
+    @abstractmethod
+    def process(self, batch: Batch) -> None:
+        """Take records of the first (or only) input."""
+
+    def process_second(self, batch: Batch) -> None:
+        """Take records of the second input."""
+        raise TypeError(f"{type(self).__name__} has one input only")
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Event time has advanced: fire timers, then pass the watermark on."""
+        self.watermark = watermark
+        self.output.emit_watermark(watermark)
+
+    def advance_status(self, idle: bool) -> None:
+        """All inputs have become idle, or one of them active again."""
+        self.output.emit_status(idle)
+
+    def advance_processing_time(self, now: int) -> None:
+        """Processing time has advanced: fire timers that are due."""
+        return None
+
+    def next_processing_timer(self) -> int | None:
+        """When the next processing-time timer is due: the driver starts an epoch then even if no data comes."""
+        return None
+
+    def end_epoch(self) -> None:
+        """All data of this epoch has come: hand on everything that is held back only for speed."""
+        return None
+
+    def end_input(self, input_index: int) -> None:
+        """One of the inputs has ended for good; for the last input to end, the last watermark has come before."""
+        return None
+
+    def finish(self) -> None:
+        """All inputs have ended, the last watermark has come: emit what is left."""
+        return None
+
+    def before_snapshot(self, checkpoint_id: int) -> None:
+        """A checkpoint is about to be taken: bring state up to date."""
+        return None
+
+    def snapshot(self) -> Any | None:
+        """State of the operator that is neither keyed nor in the operator state store; small, plain data."""
+        return None
+
+    def prepare_commit(self) -> list[Any]:
+        """For two-phase sinks: what the committer has to make visible for this checkpoint."""
+        return []
+
+    def checkpoint_complete(self, checkpoint_id: int) -> None:
+        """A checkpoint that contains this operator's last snapshot is complete."""
+        return None
+
+    def close(self) -> None:
+        """Called once, at the end, after failure and after cancellation."""
+        return None
+
+
+class Guard:
+    """Puts the name of an operator (or of an edge's ``key_by``) to whatever goes wrong inside it."""
+
+    def __init__(self, info: OperatorInfo, holder: Any) -> None:
+        self.info = info
+        self._holder = holder
+
+    def run(self, process: Receiver, batch: Batch) -> None:
+        """Process a batch; an error names the record, which the holder's ``cursor`` gives away."""
+        holder = self._holder
+        holder.cursor = None
+        try:
+            process(batch)
+        except OperatorFailure:
+            raise
+        except Exception as error:
+            raise OperatorFailure.of(self.info, error, *self._failing_record(batch)) from error
+
+    def call(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Anything else than processing a batch."""
+        try:
+            return action(*arguments)
+        except OperatorFailure:
+            raise
+        except Exception as error:
+            raise OperatorFailure.of(self.info, error) from error
+
+    def _failing_record(self, batch: Batch) -> tuple[Any, ...]:
+        cursor = self._holder.cursor
+        if cursor is None:
+            return ()
+        index = len(batch.values) - length_hint(cursor) - 1
+        return (batch.values[index],) if 0 <= index < len(batch.values) else ()
+
+
+class ChainLink:
+    """An operator at its place in a chain: counts what comes in and puts a name to what goes wrong."""
+
+    def __init__(self, operator: Operator) -> None:
+        self.operator = operator
+        self.records_in = 0
+        self._guard = Guard(operator.context.info, operator)
+
+    def receive(self, batch: Batch) -> None:
+        """Records for the first input."""
+        self.records_in += len(batch.values)
+        self._guard.run(self.operator.process, batch)
+
+    def receive_second(self, batch: Batch) -> None:
+        """Records for the second input."""
+        self.records_in += len(batch.values)
+        self._guard.run(self.operator.process_second, batch)
+
+    def advance_watermark(self, watermark: int) -> None:
+        """A watermark for the operator."""
+        self._guard.call(self.operator.advance_watermark, watermark)
+
+    def advance_status(self, idle: bool) -> None:
+        """A change of idleness for the operator."""
+        self._guard.call(self.operator.advance_status, idle)
+
+    def call(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        """Call the operator outside of record processing."""
+        return self._guard.call(action, *arguments)

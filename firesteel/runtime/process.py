@@ -1,0 +1,204 @@
+"""Process functions: the user's code gets the record with a context, state, timers and side outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import repeat
+from typing import Any
+
+from firesteel.model.functions import KeyedProcessFunction, ProcessFunction
+from firesteel.model.functions.adapt import emitting
+from firesteel.model.output_tag import OutputTag
+from firesteel.model.timers import TimeDomain, TimerService
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.contexts import KeyedTimerService, UnkeyedTimerService
+from firesteel.runtime.emission import SideBuffer, split_by_timestamps
+from firesteel.runtime.user_function import FunctionOperator
+from firesteel.state.backend import KeyScope
+
+Call = Callable[[Any, Any], "Iterable[Any] | None"]
+
+
+class ElementContext(ProcessFunction.Context):
+    """The context of the record in work. One object per operator; its fields change from record to record."""
+
+    __slots__ = ("_side", "_timers", "current_timestamp")
+
+    def __init__(self, timers: TimerService, side: SideBuffer) -> None:
+        self._timers = timers
+        self._side = side
+        self.current_timestamp: int | None = None
+
+    def timer_service(self) -> TimerService:
+        """The clocks."""
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        """The record's timestamp."""
+        return self.current_timestamp
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        """Send a record to a side output."""
+        self._side.add(output_tag, value, self.current_timestamp)
+
+
+class KeyedElementContext(KeyedProcessFunction.OnTimerContext):
+    """The context of the record or timer in work, on a keyed stream."""
+
+    __slots__ = ("_scope", "_side", "_timers", "current_timestamp", "domain")
+
+    def __init__(self, timers: TimerService, side: SideBuffer, scope: KeyScope) -> None:
+        self._timers = timers
+        self._side = side
+        self._scope = scope
+        self.current_timestamp: int | None = None
+        self.domain = TimeDomain.EVENT_TIME
+
+    def timer_service(self) -> TimerService:
+        """The clocks and the timers."""
+        return self._timers
+
+    def timestamp(self) -> int | None:
+        """The timestamp of the record or timer."""
+        return self.current_timestamp
+
+    def output(self, output_tag: OutputTag, value: Any) -> None:
+        """Send a record to a side output."""
+        self._side.add(output_tag, value, self.current_timestamp)
+
+    def get_current_key(self) -> Any:
+        """The key of the record or timer."""
+        return self._scope.key
+
+    def time_domain(self) -> TimeDomain:
+        """Which kind of timer fires."""
+        return self.domain
+
+
+class ProcessOperator(FunctionOperator):
+    """A process function on a stream without keys."""
+
+    def __init__(self, function: ProcessFunction) -> None:
+        super().__init__(function)
+
+    def open(self) -> None:
+        """Make the context."""
+        self.element_context = ElementContext(UnkeyedTimerService(self), self.side)
+        super().open()
+        self._call = emitting(self.function, "process_element", 2)
+
+    def process(self, batch: Batch) -> None:
+        """Call the function for each record."""
+        self.cursor = iter(batch.values)
+        run_elements(self, self._call, self.element_context, None, batch)
+
+
+class TimerFiring(FunctionOperator):
+    """What keyed process functions with one and with two inputs share: state, timers, and ``on_timer``."""
+
+    timers: KeyedTimerService
+    element_context: Any
+    scope: KeyScope
+
+    def open(self) -> None:
+        """Make timers and context."""
+        backend = self.context.keyed_state
+        assert backend is not None
+        self.scope = backend.scope
+        self.timers = KeyedTimerService(self, backend)
+        self.element_context = self.make_context()
+        super().open()
+        self._on_timer = emitting(self.function, "on_timer", 2)
+
+    def make_context(self) -> Any:
+        """The context object that the function is given."""
+        return KeyedElementContext(self.timers, self.side, self.scope)
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Fire event-time timers, then pass the watermark on."""
+        self.watermark = watermark
+        self._fire(self.timers.fire_event_time, watermark, TimeDomain.EVENT_TIME)
+        self.output.emit_watermark(watermark)
+
+    def advance_processing_time(self, now: int) -> None:
+        """Fire processing-time timers."""
+        self._fire(self.timers.fire_processing_time, now, TimeDomain.PROCESSING_TIME)
+
+    def next_processing_timer(self) -> int | None:
+        """When the driver must start an epoch for us."""
+        return self.timers.next_processing_timer()
+
+    def _fire(self, fire: Callable[[int, Any], None], until: int, domain: TimeDomain) -> None:
+        context, on_timer = self.element_context, self._on_timer
+        event_time = domain is TimeDomain.EVENT_TIME
+        values: list[Any] = []
+        timestamps: list[int | None] = []
+
+        def on_fire(timestamp: int, key: Any, namespace: Any) -> None:
+            context.domain = domain
+            context.current_timestamp = timestamp
+            made = on_timer(timestamp, context)
+            if made is not None:
+                before = len(values)
+                self.add_results(made, values, timestamp if event_time else None)
+                timestamps.extend(repeat(timestamp if event_time else None, len(values) - before))
+
+        fire(until, on_fire)
+        self.side.flush(self.output)
+        if values:
+            for batch in split_by_timestamps(values, timestamps):
+                self.output.emit(batch)
+
+    def add_results(self, made: Iterable[Any], values: list[Any], timestamp: int | None) -> None:
+        """Sort results into main output and side outputs."""
+        for result in made:
+            if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                self.side.add(result[0], result[1], timestamp)
+            else:
+                values.append(result)
+
+
+class KeyedProcessOperator(TimerFiring):
+    """A process function on a keyed stream."""
+
+    def __init__(self, function: KeyedProcessFunction) -> None:
+        super().__init__(function)
+
+    def open(self) -> None:
+        """Find out which style the function is written in."""
+        super().open()
+        self._call = emitting(self.function, "process_element", 2)
+
+    def process(self, batch: Batch) -> None:
+        """Call the function for each record, with the record's key in scope."""
+        self.cursor = iter(batch.values)
+        run_elements(self, self._call, self.element_context, self.scope, batch)
+
+
+def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: KeyScope | None, batch: Batch) -> None:
+    """The loop around ``process_element``: for each record set key and timestamp, call, sort the results.
+
+    The hot path of stateful programs. ``operator.cursor`` must be the iterator over the batch's values.
+    """
+    values: list[Any] = []
+    timestamps: list[int] | None = None if batch.timestamps is None else []
+    cursor = operator.cursor
+    assert cursor is not None
+    stamps: Iterable[Any] = repeat(None) if batch.timestamps is None else batch.timestamps
+    keys: Iterable[Any] = repeat(None) if batch.keys is None else batch.keys
+    side_add, append = operator.side.add, values.append
+    for value, stamp, key in zip(cursor, stamps, keys):
+        if scope is not None:
+            scope.key = key
+        context.current_timestamp = stamp
+        made = call(value, context)
+        if made is not None:
+            for result in made:
+                if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+                    side_add(result[0], result[1], stamp)
+                else:
+                    append(result)
+                    if timestamps is not None:
+                        timestamps.append(stamp)
+    operator.side.flush(operator.output)
+    operator.output.emit(Batch(values, timestamps))

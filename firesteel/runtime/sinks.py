@@ -1,0 +1,119 @@
+"""The operators at the end of a line."""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+from firesteel.model.functions import SinkFunction
+from firesteel.model.sink import Sink, SinkWriter, WriterContext
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.contexts import SubtaskRuntimeContext
+from firesteel.runtime.operator import Operator
+from firesteel.runtime.user_function import FunctionOperator
+
+
+class SinkContext(SinkFunction.Context):
+    """What ``invoke`` is given besides the record."""
+
+    def __init__(self, operator: Operator) -> None:
+        self._operator = operator
+        self.current_timestamp: int | None = None
+
+    def current_processing_time(self) -> int:
+        """The processing time of this epoch."""
+        return self._operator.context.clock.now
+
+    def current_watermark(self) -> int:
+        """The operator's event time."""
+        return self._operator.watermark
+
+    def timestamp(self) -> int | None:
+        """The record's timestamp."""
+        return self.current_timestamp
+
+
+class SinkFunctionOperator(FunctionOperator):
+    """Calls a user's sink function for each record. At least once: an epoch that is run again calls again."""
+
+    def __init__(self, function: SinkFunction) -> None:
+        super().__init__(function)
+
+    def process(self, batch: Batch) -> None:
+        """Hand over each record."""
+        context = SinkContext(self)
+        invoke = self.function.invoke
+        self.cursor = iter(batch.values)
+        for value, context.current_timestamp in zip(self.cursor, batch.timestamps or repeat(None)):
+            invoke(value, context)
+
+
+class SinkWriterOperator(Operator):
+    """Writes to a two-phase sink; what is prepared in a checkpointed epoch is committed by the driver."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._writer: SinkWriter | None = None
+        self._restored: list[Any] = []
+
+    def restore(self, states: list[Any]) -> None:
+        """Keep the writers' states that are this subtask's: after rescaling, each state goes to one new subtask."""
+        index, parallelism = self.context.subtask_index, self.context.parallelism
+        mine = states[index::parallelism] if self.context.rescaled else states
+        self._restored = [state for state in mine if state is not None]
+
+    def open(self) -> None:
+        """Open the writer."""
+        self._writer = self._sink.create_writer()
+        self._writer.open(SubtaskRuntimeContext(self.context), self._restored)
+
+    def process(self, batch: Batch) -> None:
+        """Write each record."""
+        assert self._writer is not None
+        write, now = self._writer.write, self.context.clock.now
+        self.cursor = iter(batch.values)
+        for value, stamp in zip(self.cursor, batch.timestamps or repeat(None)):
+            write(value, WriterContext(stamp, self.watermark, now))
+
+    def end_epoch(self) -> None:
+        """Nothing may stay in memory only."""
+        assert self._writer is not None
+        self._writer.flush(end_of_input=False)
+
+    def finish(self) -> None:
+        """The last records have come."""
+        assert self._writer is not None
+        self._writer.flush(end_of_input=True)
+
+    def prepare_commit(self) -> list[Any]:
+        """What the committer has to make visible."""
+        assert self._writer is not None
+        return list(self._writer.prepare_commit())
+
+    def snapshot(self) -> Any | None:
+        """The writer's state."""
+        assert self._writer is not None
+        return self._writer.snapshot()
+
+    def close(self) -> None:
+        """Close the writer."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+
+class CollectOperator(Operator):
+    """Sends records to the driver, with the control row of the epoch: seen once, and only if the epoch holds."""
+
+    def __init__(self, collector_id: str) -> None:
+        self.collector_id = collector_id
+        self._values: list[Any] = []
+
+    def process(self, batch: Batch) -> None:
+        """Keep the records until the end of the epoch."""
+        self._values.extend(batch.values)
+
+    def take(self) -> list[Any]:
+        """What has come in this epoch."""
+        values, self._values = self._values, []
+        return values

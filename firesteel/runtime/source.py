@@ -1,0 +1,200 @@
+"""The operator at the start of a line: reads splits (or takes what the driver has read), makes watermarks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.common import WatermarkStrategy
+from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
+from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSplit
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.contexts import SubtaskRuntimeContext
+from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.watermarks import StrategyRun
+from firesteel.state import codec
+
+
+@dataclass
+class SourceTask:
+    """What the driver asks a source subtask to read in an epoch.
+
+    :param splits: The splits that are this subtask's, with the position to read on from.
+    :param complete: No further splits will come: when these have ended, the subtask has ended.
+    :param events: For sources read in the driver: the pickled entries of :class:`SourceEvents`.
+    :param max_records: Stop after about so many records.
+    """
+
+    splits: list[tuple[SourceSplit, Any]] = field(default_factory=list)
+    complete: bool = False
+    events: bytes | None = None
+    max_records: int = 0
+
+
+@dataclass
+class SourceReport:
+    """What a source subtask has read.
+
+    :param positions: New position of each split that was asked for, and whether it has ended.
+    :param watermarks: The watermark of each split, for alignment.
+    """
+
+    positions: dict[str, tuple[Any, bool]] = field(default_factory=dict)
+    watermarks: dict[str, int] = field(default_factory=dict)
+    records: int = 0
+
+
+class SourceOperator(Operator):
+    """Reads a source; None stands for one that the driver reads. ``read`` is called once per epoch."""
+
+    def __init__(self, source: Source | None, strategy: WatermarkStrategy | None, ingestion_time: bool = False) -> None:
+        self._source = source
+        self._strategy = strategy
+        self._ingestion_time = ingestion_time
+        self._reader: SourceReader | None = None
+        self._runs: dict[str, StrategyRun] = {}
+        self._restored_runs: dict[str, Any] = {}
+        self._ended_splits: set[str] = set()
+        self._advanced = MIN_WATERMARK
+        self._batch_records = 0
+        self.ended = False
+
+    def setup(self, context: OperatorContext) -> None:
+        """Remember how large batches may be."""
+        super().setup(context)
+        self._batch_records = context.watermark_interval
+
+    def restore(self, states: list[Any]) -> None:
+        """Take back the watermark generators of all splits, whoever had them."""
+        for state in states:
+            self._restored_runs.update(state)
+
+    def open(self) -> None:
+        """Open the reader."""
+        if self._source is not None:
+            self._reader = self._source.create_reader()
+            context = self.context
+            runtime = SubtaskRuntimeContext(context)
+            self._reader.open(ReaderContext(context.subtask_index, context.parallelism, runtime))
+
+    def process(self, batch: Batch) -> None:
+        """A source has no input."""
+        raise TypeError("a source has no input")
+
+    def read(self, task: SourceTask, expired: Callable[[], bool]) -> SourceReport:
+        """Read what the driver asks for; ``expired`` tells when the epoch's time is used up."""
+        report = SourceReport()
+        if task.events is not None:
+            self._replay(codec.loads(task.events), report)
+        else:
+            self._read_splits(task, expired, report)
+        if task.complete and all(done for _, done in report.positions.values()):
+            self.ended = True
+            self.output.emit_watermark(MAX_WATERMARK)
+        else:
+            self._advance()
+            self.output.emit_status(self._idle(task))
+        return report
+
+    def _read_splits(self, task: SourceTask, expired: Callable[[], bool], report: SourceReport) -> None:
+        """Read all splits in turn, a batch at a time, until nothing new comes or the budget is used."""
+        assert self._reader is not None
+        for split, _ in task.splits:
+            self._run_of(split.split_id)
+        open_splits = list(task.splits)
+        report.positions = {split.split_id: (position, False) for split, position in task.splits}
+        while open_splits and report.records < task.max_records and not expired():
+            still_open = []
+            for split, position in open_splits:
+                budget = min(self._batch_records, task.max_records - report.records)
+                result = self._reader.read(split, position, max(1, budget), self.context.clock.now)
+                report.records += len(result.values)
+                report.positions[split.split_id] = (result.position, result.finished)
+                if result.values:
+                    self._emit(split.split_id, Batch(result.values, result.timestamps))
+                if result.finished:
+                    self._ended_splits.add(split.split_id)
+                elif result.values:
+                    still_open.append((split, result.position))
+            open_splits = still_open
+        if self._strategy is not None:
+            report.watermarks = {
+                split.split_id: self._run_of(split.split_id).output.watermark for split, _ in task.splits
+            }
+
+    def _replay(self, entries: list[tuple[Any, ...]], report: SourceReport) -> None:
+        """Emit what the driver has read."""
+        for entry in entries:
+            if entry[0] == "records":
+                report.records += len(entry[1])
+                for start in range(0, len(entry[1]), self._batch_records):
+                    end = start + self._batch_records
+                    self._emit("", Batch(entry[1][start:end], entry[2] and entry[2][start:end]))
+            elif entry[0] == "watermark":
+                self.output.emit_watermark(entry[1])
+            else:
+                self.output.emit_status(entry[0] == "idle")
+
+    def _emit(self, split_id: str, batch: Batch) -> None:
+        if self._ingestion_time:
+            batch = Batch(batch.values, [self.context.clock.now] * len(batch))
+        if self._strategy is None:
+            self.output.emit(batch)
+            return
+        run = self._run_of(split_id)
+        stamped = Batch(batch.values, run.stamp(batch.values, batch.timestamps))
+        run.run(stamped, self.context.clock.now, self.output.emit, lambda _: self._advance())
+
+    def _run_of(self, split_id: str) -> StrategyRun | Any:
+        if self._strategy is None:
+            return None
+        run = self._runs.get(split_id)
+        if run is None:
+            run = self._runs[split_id] = StrategyRun(self._strategy, self._batch_records)
+            run.advance_processing_time(self.context.clock.now)
+            if split_id in self._restored_runs:
+                run.restore(self._restored_runs.pop(split_id))
+        return run
+
+    def _advance(self) -> None:
+        """The watermark of a source subtask: the lowest of its splits that are neither idle nor at their end."""
+        if self._ingestion_time:
+            self.output.emit_watermark(self.context.clock.now - 1)
+            return
+        waiting = [
+            run.output.watermark
+            for split_id, run in self._runs.items()
+            if split_id not in self._ended_splits and not run.idle
+        ]
+        if waiting:
+            self.output.emit_watermark(min(waiting))
+
+    def _idle(self, task: SourceTask) -> bool:
+        """Idle: every split is silent, or a source read in tasks has given this subtask no split to read."""
+        open_runs = [run for split_id, run in self._runs.items() if split_id not in self._ended_splits]
+        if open_runs:
+            return all(run.idle for run in open_runs)
+        if self._reader is None:
+            return self.output.idle
+        return not any(split.split_id not in self._ended_splits for split, _ in task.splits)
+
+    def advance_processing_time(self, now: int) -> None:
+        """Notice silent splits."""
+        for run in self._runs.values():
+            run.advance_processing_time(now)
+
+    def next_processing_timer(self) -> int | None:
+        """When idleness of a split has to be looked at."""
+        due = [at for run in self._runs.values() if (at := run.idle_at()) is not None]
+        return min(due, default=None)
+
+    def snapshot(self) -> Any | None:
+        """The watermark generators, by split."""
+        return {split_id: run.snapshot() for split_id, run in self._runs.items()}
+
+    def close(self) -> None:
+        """Close the reader."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None

@@ -1,0 +1,435 @@
+"""One subtask of one level: the operators of all chains of that level, alive from the first epoch to the last.
+
+``run_epoch`` is the whole data plane: chunk rows in, chunk rows and a report out. No Spark, no clock, no files.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from firesteel.metrics import MetricGroup
+from firesteel.model.output_tag import OutputTag
+from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch
+from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter
+from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output
+from firesteel.runtime.partitioners import FORWARD
+from firesteel.runtime.sinks import CollectOperator
+from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
+from firesteel.runtime.watermarks import InputGate
+from firesteel.state import codec
+from firesteel.state.backend import HashMapBackend, KeyedStateBackend
+from firesteel.state.key_groups import group_range
+from firesteel.state.operator_state import OperatorStateBackend
+from firesteel.state.snapshots import OperatorRestore, OperatorSnapshot
+
+BackendFactory = Callable[[int], KeyedStateBackend]
+
+
+class _Operator(Protocol):
+    id: int
+    info: OperatorInfo
+    factory: bytes
+    inputs: int
+    keyed: bool
+
+
+class _Edge(Protocol):
+    id: int
+    operator: int
+    target: int
+    input_index: int
+    kind: str
+    partitioning: bytes
+    info: OperatorInfo
+    tag: OutputTag | None
+
+
+@dataclass(frozen=True)
+class ChainLayout:
+    """What a subtask has to know of one chain: its operators and the edges around them."""
+
+    id: int
+    parallelism: int
+    max_parallelism: int
+    operators: tuple[Any, ...]
+    chained: tuple[Any, ...]
+    inputs: tuple[tuple[Any, int], ...]
+    """Incoming edges, each with the parallelism of its producer."""
+    outputs: tuple[tuple[Any, int, int, int], ...]
+    """Outgoing edges, each with the consumer's level, parallelism and max parallelism."""
+
+
+@dataclass
+class EpochRequest:
+    """What the driver tells every subtask about an epoch."""
+
+    epoch: int
+    generation: int
+    """How often the job has been restarted."""
+    now: int
+    checkpoint_id: int = 0
+    """The number of the checkpoint that this epoch belongs to."""
+    take_snapshot: bool = False
+    """Take a snapshot at the end of this epoch. Chains that end are asked for their last committables in any case."""
+    full_snapshot: bool = False
+    completed_checkpoint: int | None = None
+    """A checkpoint that has been completed since the last epoch."""
+    time_budget_ms: int = 1000
+    """How long sources may read."""
+
+
+@dataclass
+class SubtaskReport:
+    """What a subtask tells the driver at the end of an epoch."""
+
+    level: int
+    subtask: int
+    sources: dict[int, SourceReport] = field(default_factory=dict)
+    snapshots: dict[str, OperatorSnapshot] = field(default_factory=dict)
+    committables: dict[str, list[Any]] = field(default_factory=dict)
+    collected: dict[str, list[Any]] = field(default_factory=dict)
+    next_timer: int | None = None
+    ended_chains: list[int] = field(default_factory=list)
+    sent: dict[tuple[int, int], int] = field(default_factory=dict)
+    """(edge, target) -> chunks sent."""
+    received: dict[tuple[int, int], tuple[str, int]] = field(default_factory=dict)
+    """(edge, from_subtask) -> the producer's attempt and the chunks received."""
+    metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Operator uid -> its numbers."""
+
+
+class ChainInstance:
+    """One chain in one subtask: operators linked by plain calls, a gate before them, emitters behind them."""
+
+    def __init__(self, layout: ChainLayout, subtask: int, settings: SubtaskSettings) -> None:
+        self.layout = layout
+        self._subtask = subtask
+        self._settings = settings
+        self.links: dict[int, ChainLink] = {}
+        self.emitters: list[Emitter] = []
+        self._groups: dict[int, MetricGroup] = {}
+        self.ended = False
+        self._build()
+        self.head = self.links[layout.operators[0].id]
+        self._input_of_edge = {edge.id: edge.input_index for edge, _ in layout.inputs}
+        self.gate = InputGate(self._channels())
+        self._ended_inputs: set[int] = set()
+
+    def _channels(self) -> list[tuple[int, int]]:
+        channels: list[tuple[int, int]] = []
+        for edge, producers in self.layout.inputs:
+            senders: Iterable[int] = (self._subtask,) if edge.kind == FORWARD else range(producers)
+            channels.extend((edge.id, sender) for sender in senders)
+        return channels
+
+    def _build(self) -> None:
+        for planned in self.layout.operators:
+            operator: Operator = codec.loads(planned.factory)()
+            operator.setup(self._operator_context(planned))
+            self.links[planned.id] = ChainLink(operator)
+        for edge in self.layout.chained:
+            target = self.links[edge.target]
+            output = self.links[edge.operator].operator.output
+            output.connect(target.receive, target.advance_watermark, target.advance_status, edge.tag)
+        for edge, level, parallelism, max_parallelism in self.layout.outputs:
+            self._connect_emitter(edge, level, parallelism, max_parallelism)
+
+    def _operator_context(self, planned: _Operator) -> OperatorContext:
+        settings = self._settings
+        restore = settings.restores.get(planned.info.uid)
+        group = self._groups[planned.id] = MetricGroup()
+        return OperatorContext(
+            info=planned.info,
+            subtask_index=self._subtask,
+            parallelism=self.layout.parallelism,
+            max_parallelism=self.layout.max_parallelism,
+            attempt=settings.generation,
+            clock=settings.clock,
+            output=Output(),
+            metrics=group,
+            operator_state=OperatorStateBackend(),
+            keyed_state=settings.backend_factory(self.layout.max_parallelism) if planned.keyed else None,
+            batch_mode=settings.batch_mode,
+            job_parameters=settings.job_parameters,
+            restored_checkpoint=None if restore is None else restore.checkpoint_id,
+            rescaled=restore is not None and restore.rescaled,
+            watermark_interval=settings.watermark_interval,
+        )
+
+    def _connect_emitter(self, edge: _Edge, level: int, parallelism: int, max_parallelism: int) -> None:
+        emitter = make_emitter(
+            codec.loads(edge.partitioning),
+            edge=edge.id,
+            level=level,
+            subtask=self._subtask,
+            producers=self.layout.parallelism,
+            targets=parallelism,
+            max_parallelism=max_parallelism,
+            chunk_records=self._settings.chunk_records,
+        )
+        guard = Guard(edge.info, emitter)
+        self.emitters.append(emitter)
+        self.links[edge.operator].operator.output.connect(
+            lambda batch: guard.run(emitter.emit, batch), emitter.advance_watermark, emitter.advance_status, edge.tag
+        )
+
+    def open(self) -> None:
+        """Restore and open all operators, the last one first: each can emit as soon as it is open."""
+        for link in reversed(list(self.links.values())):
+            restore = self._settings.restores.get(link.operator.context.info.uid)
+            if restore is not None:
+                link.call(self._restore, link.operator, restore)
+            link.call(link.operator.open)
+
+    def _restore(self, operator: Operator, restore: OperatorRestore) -> None:
+        context = operator.context
+        if context.keyed_state is not None:
+            groups = group_range(self._subtask, context.parallelism, context.max_parallelism)
+            for change in restore.keyed:
+                context.keyed_state.apply(change, groups if restore.rescaled else None)
+        context.operator_state.restore(restore.operator_states, self._subtask, context.parallelism)
+        operator.restore(restore.own)
+        if operator is self.head.operator and restore.gate is not None:
+            self.gate.restore(restore.gate)
+            operator.watermark = self.gate.watermark
+
+    def advance_processing_time(self, now: int) -> None:
+        """Fire what is due, in order of the chain."""
+        for link in self.links.values():
+            link.call(link.operator.advance_processing_time, now)
+
+    def read_source(self, task: SourceTask, expired: Callable[[], bool]) -> SourceReport:
+        """Let the source at the head read."""
+        source = self.head.operator
+        assert isinstance(source, SourceOperator)
+        report: SourceReport = self.head.call(source.read, task, expired)
+        self.head.records_in += report.records
+        return report
+
+    def receive(self, rows: list[ChunkRow]) -> None:
+        """Take the chunks of all channels, in the fixed order of channels."""
+        for _, _, edge, sender, _, _, payload in rows:
+            channel = (edge, sender)
+            receive = self.head.receive if self._input_of_edge[edge] == 0 else self.head.receive_second
+            for entry in codec.loads(payload):
+                if entry.__class__ is tuple:
+                    receive(Batch(*entry))
+                else:
+                    self._take_mark(channel, entry)
+
+    def _take_mark(self, channel: tuple[int, int], mark: Any) -> None:
+        advanced: int | None = None
+        if mark.__class__ is int:
+            advanced = self.gate.advance(channel, mark)
+        elif mark is END:
+            self.gate.end(channel)
+        elif mark is IDLE or mark is ACTIVE:
+            advanced = self.gate.set_idle(channel, mark is IDLE)
+            self.head.advance_status(self.gate.idle)
+        if advanced is not None:
+            self.head.advance_watermark(advanced)
+
+    def end_epoch(self, now: int) -> None:
+        """After all input of the epoch: fire timers that are due, hand on what is held back, notice the end."""
+        self.advance_processing_time(now)
+        self._end_inputs()
+        if self._all_input_ended() and not self.ended:
+            self.ended = True
+            for link in self.links.values():
+                if link is not self.head:
+                    link.call(link.operator.end_input, 0)
+                link.call(link.operator.finish)
+            for emitter in self.emitters:
+                emitter.end()
+        for link in self.links.values():
+            link.call(link.operator.end_epoch)
+
+    def _end_inputs(self) -> None:
+        """Tell the head about each of its inputs that has ended."""
+        for index in sorted(set(self._input_of_edge.values()) - self._ended_inputs):
+            edges = {edge for edge, input_index in self._input_of_edge.items() if input_index == index}
+            if all(channel in self.gate.ended for channel in self.gate.watermarks if channel[0] in edges):
+                self._ended_inputs.add(index)
+                self.head.call(self.head.operator.end_input, index)
+
+    def _all_input_ended(self) -> bool:
+        head = self.head.operator
+        return head.ended if isinstance(head, SourceOperator) else self.gate.all_ended
+
+    def snapshot(self, request: EpochRequest, report: SubtaskReport) -> None:
+        """Add committables and, unless the chain has ended, the state of all operators to the report."""
+        for link in self.links.values():
+            operator, context = link.operator, link.operator.context
+            link.call(operator.before_snapshot, request.checkpoint_id)
+            committables = link.call(operator.prepare_commit)
+            if committables:
+                report.committables[context.info.uid] = committables
+            if self.ended:
+                continue
+            report.snapshots[context.info.uid] = OperatorSnapshot(
+                keyed=self._keyed_snapshot(context.keyed_state, request.full_snapshot),
+                full=request.full_snapshot,
+                operator_state=context.operator_state.snapshot(),
+                own=link.call(operator.snapshot),
+                gate=self.gate.snapshot() if link is self.head and self.layout.inputs else None,
+            )
+
+    @staticmethod
+    def _keyed_snapshot(backend: KeyedStateBackend | None, full: bool) -> dict[str, Any] | None:
+        if backend is None:
+            return None
+        changes = backend.take_changes()
+        return backend.full_copy() if full else changes
+
+    def report(self, report: SubtaskReport) -> None:
+        """Add timers, collected records and metrics to the report."""
+        for planned in self.layout.operators:
+            link = self.links[planned.id]
+            operator = link.operator
+            timer = operator.next_processing_timer()
+            if timer is not None and (report.next_timer is None or timer < report.next_timer):
+                report.next_timer = timer
+            if isinstance(operator, CollectOperator):
+                values = operator.take()
+                if values:
+                    report.collected[operator.collector_id] = values
+            report.metrics[planned.info.uid] = self._metrics(planned, link)
+
+    def _metrics(self, planned: _Operator, link: ChainLink) -> dict[str, Any]:
+        context, output = link.operator.context, link.operator.output
+        keyed = context.keyed_state
+        return {
+            "numRecordsIn": link.records_in,
+            "numRecordsOut": output.records_out,
+            "currentInputWatermark": link.operator.watermark,
+            "currentOutputWatermark": output.watermark,
+            "numKeyedStateEntries": 0 if keyed is None else keyed.entry_count(),
+            "user": self._groups[planned.id].snapshot(),
+        }
+
+    def close(self) -> list[Exception]:
+        """Close all operators; what they raise does not keep the others from closing."""
+        errors: list[Exception] = []
+        for link in self.links.values():
+            try:
+                link.call(link.operator.close)
+            except Exception as error:
+                errors.append(error)
+        return errors
+
+
+@dataclass
+class SubtaskSettings:
+    """What all chains of a subtask share."""
+
+    clock: Clock
+    generation: int
+    batch_mode: bool
+    job_parameters: dict[str, str]
+    chunk_records: int
+    watermark_interval: int
+    restores: dict[str, OperatorRestore] = field(default_factory=dict)
+    backend_factory: BackendFactory = HashMapBackend
+
+
+class LevelSubtask:
+    """Subtask ``index`` of one level."""
+
+    def __init__(self, level: int, index: int, layouts: Iterable[ChainLayout], settings: SubtaskSettings) -> None:
+        self.level = level
+        self.index = index
+        self._clock = settings.clock
+        self.chains = {layout.id: ChainInstance(layout, index, settings) for layout in layouts}
+        self._chain_of_edge = {edge.id: chain for chain in self.chains.values() for edge, _ in chain.layout.inputs}
+        self._opened = False
+        self._closed = False
+
+    def open(self) -> None:
+        """Open all operators, once, before the first epoch."""
+        self._opened = True
+        for chain in self.chains.values():
+            chain.open()
+
+    def run_epoch(
+        self,
+        request: EpochRequest,
+        rows: Iterable[ChunkRow],
+        source_tasks: dict[int, SourceTask],
+        attempt: str,
+        expired: Callable[[], bool],
+    ) -> tuple[list[ChunkRow], SubtaskReport]:
+        """Run one epoch: all input of this subtask in, everything that leaves it out."""
+        self._clock.now = request.now
+        report = SubtaskReport(self.level, self.index)
+        by_chain = self._sort(rows, report)
+        if not self._opened:
+            self.open()
+        produced: list[ChunkRow] = []
+        for chain in self.chains.values():
+            if request.completed_checkpoint is not None and not chain.ended:
+                for link in chain.links.values():
+                    link.call(link.operator.checkpoint_complete, request.completed_checkpoint)
+            self._run_chain(chain, request, by_chain[chain.layout.id], source_tasks, expired, report)
+            for emitter in chain.emitters:
+                produced.extend(emitter.take_rows(attempt))
+        for row in produced:
+            sent_to = (row[2], row[1])
+            report.sent[sent_to] = report.sent.get(sent_to, 0) + 1
+        if all(chain.ended for chain in self.chains.values()):
+            self.close()
+        return produced, report
+
+    def _run_chain(
+        self,
+        chain: ChainInstance,
+        request: EpochRequest,
+        rows: list[ChunkRow],
+        source_tasks: dict[int, SourceTask],
+        expired: Callable[[], bool],
+        report: SubtaskReport,
+    ) -> None:
+        if not chain.ended:
+            self._run_open_chain(chain, request, rows, source_tasks, expired, report)
+        chain.report(report)
+        if chain.ended:
+            report.ended_chains.append(chain.layout.id)
+
+    @staticmethod
+    def _run_open_chain(
+        chain: ChainInstance,
+        request: EpochRequest,
+        rows: list[ChunkRow],
+        source_tasks: dict[int, SourceTask],
+        expired: Callable[[], bool],
+        report: SubtaskReport,
+    ) -> None:
+        chain.advance_processing_time(request.now)
+        head = chain.layout.operators[0]
+        if head.inputs == 0:
+            report.sources[head.id] = chain.read_source(source_tasks.get(head.id) or SourceTask(), expired)
+        else:
+            chain.receive(rows)
+        chain.end_epoch(request.now)
+        if request.take_snapshot or chain.ended:
+            chain.snapshot(request, report)
+
+    def _sort(self, rows: Iterable[ChunkRow], report: SubtaskReport) -> dict[int, list[ChunkRow]]:
+        """Chunks by chain, in the fixed order (edge, sender, sequence), whatever order the shuffle brought them in."""
+        by_chain: dict[int, list[ChunkRow]] = defaultdict(list)
+        for row in sorted(rows, key=lambda row: row[2:5]):
+            by_chain[self._chain_of_edge[row[2]].layout.id].append(row)
+            channel = (row[2], row[3])
+            attempt, count = report.received.get(channel, (row[5], 0))
+            report.received[channel] = (attempt if attempt == row[5] else "several attempts", count + 1)
+        return by_chain
+
+    def close(self) -> list[Exception]:
+        """Close all operators, once."""
+        if self._closed or not self._opened:
+            return []
+        self._closed = True
+        return [error for chain in self.chains.values() for error in chain.close()]

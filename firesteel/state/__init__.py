@@ -1,0 +1,1 @@
+"""State: tables, timers, key groups, snapshots and the store that keeps checkpoints."""
