@@ -264,6 +264,21 @@ class _SlidingWindows(_TimeWindows):
         self._valid = (max(newest, earliest - slide + size), min(newest + slide, earliest + size))
         return self._last
 
+    @property
+    def size(self) -> int:
+        """The size of the windows in milliseconds."""
+        return self._size
+
+    @property
+    def slide(self) -> int:
+        """The time between the starts of two windows in milliseconds."""
+        return self._slide
+
+    @property
+    def offset(self) -> int:
+        """By how many milliseconds the windows are shifted from the epoch."""
+        return self._offset
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._size}, {self._slide})"
 
