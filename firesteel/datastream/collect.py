@@ -98,10 +98,13 @@ class CloseableIterator:
         return self._buffer.take()
 
     def close(self) -> None:
-        """Stop reading: cancel the job if it still runs, and wait until it has ended. Closing twice is fine."""
+        """Stop reading: cancel the job if it still runs, and wait until it has ended. Closing twice is fine.
+
+        If the job fails while it is being cancelled, nobody reads the results any more: the error is not raised here.
+        """
         cancelled = self._abandon()
         if cancelled is not None:
-            cancelled.result()
+            cancelled.exception()
 
     def get_job_client(self) -> JobClient:
         """The job whose results these are."""

@@ -84,20 +84,33 @@ class EnvironmentSources(ABC):
         return self._add_source(name, source, type_info)
 
     def from_dataframe(
-        self, df: Any, source_name: str = "DataFrame", type_info: TypeInformation | None = None
+        self,
+        df: Any,
+        source_name: str = "DataFrame",
+        type_info: TypeInformation | None = None,
+        *,
+        work_directory: str | None = None,
+        available_now: bool = False,
     ) -> DataStream:
-        """The rows of a Spark DataFrame, static or streaming, as Rows.
+        """The rows of a Spark DataFrame, static or streaming, as Rows with the names of its columns.
 
         ::
 
             env.from_dataframe(spark.read.parquet("rides.parquet"))
+
+        Spark runs the DataFrame and writes it to files, which the tasks read: every DataFrame can be replayed.
+
+        :param work_directory: Where to write the files, a path or URL that the driver and all workers see; a temporary
+            directory if None, which only does for a local Spark.
+        :param available_now: For a streaming DataFrame: read what is there now, and end.
         """
         # Imported where it is used: programs without DataFrames need no Spark to be built.
         from firesteel.connectors.dataframe import DataFrameSource
 
         arguments.type_information("from_dataframe", "type_info", type_info)
         name = arguments.text("from_dataframe", "source_name", source_name)
-        return self._add_source(name, DataFrameSource(df), type_info)
+        source = DataFrameSource(df, work_directory=work_directory, available_now=available_now)
+        return self._add_source(name, source, type_info)
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
         """The lines of a text file, or of all files of a directory or pattern, without line ends.
