@@ -14,6 +14,7 @@ from firesteel.common.restart_strategy import restart_strategy_of
 from firesteel.errors import JobCancelledError, JobFailedError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
+from firesteel.execution.clock import processing_clock
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
@@ -78,15 +79,10 @@ class _Run:
     """Collected records that wait for a checkpoint, by collector."""
 
 
-def wall_clock_ms() -> int:
-    """Processing time."""
-    return time.time_ns() // 1_000_000
-
-
 class JobDriver:
     """Runs one job on a cluster.
 
-    :param clock: Processing time in milliseconds; tests put in their own.
+    :param clock: Processing time in milliseconds; tests put in their own (see ``firesteel.execution.clock``).
     """
 
     def __init__(
@@ -95,14 +91,14 @@ class JobDriver:
         cluster: Cluster,
         job: Job,
         driver_sinks: Mapping[str, DriverSink],
-        clock: Callable[[], int] = wall_clock_ms,
+        clock: Callable[[], int] | None = None,
     ) -> None:
         configuration = plan.configuration
         self._plan = plan
         self._cluster = cluster
         self._job = job
         self._driver_sinks = driver_sinks
-        self._clock = clock
+        self._clock = clock or processing_clock()
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
         self._checkpoints = CheckpointCoordinator(plan, every_epoch=not cluster.pinned)
         self._target_ms: int = configuration.get(EPOCH_TARGET_DURATION)

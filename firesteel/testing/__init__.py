@@ -1,0 +1,28 @@
+"""For tests of programs: a source that follows a script, a clock that is moved by hand, and operators under test."""
+
+from firesteel.testing.clock import ManualClock, use_clock
+from firesteel.testing.sources import (
+    ACTIVE,
+    CRASH,
+    EPOCH_CUT,
+    IDLE,
+    InjectedFailure,
+    ScriptedSource,
+    element,
+    processing_time,
+    watermark,
+)
+
+__all__ = [
+    "ACTIVE",
+    "CRASH",
+    "EPOCH_CUT",
+    "IDLE",
+    "InjectedFailure",
+    "ManualClock",
+    "ScriptedSource",
+    "element",
+    "processing_time",
+    "use_clock",
+    "watermark",
+]
