@@ -82,8 +82,10 @@ class CheckpointLock:
 
     def _wait(self, seconds: float, while_waiting: Callable[[], None], on_release: Callable[[], None]) -> bool:
         deadline = time.monotonic() + seconds
-        while not self._lock.acquire(timeout=0.001):
+        patience = 0.0
+        while not self._lock.acquire(timeout=patience):
             while_waiting()
+            patience = 0.001
             if time.monotonic() > deadline:
                 # Left behind before the last try: whoever holds the lock after that will find it.
                 self._on_release = on_release

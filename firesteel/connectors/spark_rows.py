@@ -10,11 +10,13 @@ from typing import Any
 
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
+    BasicArrayTypeInfo,
     BasicTypeInfo,
     DateTypeInfo,
     ListTypeInfo,
     LocalTimeTypeInfo,
     MapTypeInfo,
+    ObjectArrayTypeInfo,
     PickledBytesTypeInfo,
     PojoTypeInfo,
     PrimitiveArrayTypeInfo,
@@ -117,9 +119,8 @@ def _spark_type(type_info: TypeInformation, path: str) -> tuple[Any, Converter |
         return _spark_struct(type_info, path)
     if isinstance(type_info, MapTypeInfo):
         return _spark_map(type_info, path)
-    element = type_info.elem_type if isinstance(type_info, ListTypeInfo) else getattr(type_info, "_element_type", None)
-    if element is not None:
-        spark_element, converter = _spark_type(element, f"{path}[]")
+    if isinstance(type_info, (ListTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo)):
+        spark_element, converter = _spark_type(type_info._element_type, f"{path}[]")
         return spark.ArrayType(spark_element), lambda values: [
             value if value is None or converter is None else converter(value) for value in values
         ]
@@ -178,8 +179,8 @@ def _spark_struct(type_info: RowTypeInfo | PojoTypeInfo | TupleTypeInfo, path: s
 def _spark_map(type_info: MapTypeInfo, path: str) -> tuple[Any, Converter]:
     from pyspark.sql import types as spark
 
-    key, convert_key = _spark_type(type_info._key_type_info, f"{path} key")
-    item, convert_item = _spark_type(type_info._value_type_info, f"{path}[]")
+    key, convert_key = _spark_type(type_info.key_type, f"{path} key")
+    item, convert_item = _spark_type(type_info.value_type, f"{path}[]")
 
     def convert(value: dict[Any, Any]) -> dict[Any, Any]:
         return {

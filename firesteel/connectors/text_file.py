@@ -7,6 +7,7 @@ import codecs
 import glob
 import gzip
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, cast
@@ -213,7 +214,7 @@ class _OpenSplit:
         path, start, end = split.payload["path"], split.payload["start"], split.payload["end"]
         file = _OPENERS.get(_suffix(path), _open_plain)(path)
         try:
-            encoding = _Encoding.of(charset, file.read(4))
+            encoding = _Encoding.of(charset, _read(file, path, 0, 4))
             first = encoding.mark if start == 0 else _line_border(file, encoding, start)
             end = None if end is None else _line_border(file, encoding, end)
         except BaseException:
@@ -249,7 +250,7 @@ class _OpenSplit:
         wanted = max(_CHUNK_BYTES, len(self.buffer))
         if self.end is not None:
             wanted = min(wanted, self.end - self.offset - len(self.buffer))
-        data = self.file.read(wanted) if wanted > 0 else b""
+        data = _read(self.file, self.path, self.offset + len(self.buffer), wanted) if wanted > 0 else b""
         if not data and wanted > 0 and self.end is not None:
             raise FiresteelError(
                 f"{self.path!r} ends at byte {self.offset + len(self.buffer)} but had {self.end} bytes when the job "
@@ -257,6 +258,15 @@ class _OpenSplit:
             )
         self.at_end = not data
         self.buffer += data
+
+
+def _read(file: IO[bytes], path: str, offset: int, size: int) -> bytes:
+    try:
+        return file.read(size)
+    except (OSError, EOFError, zlib.error) as error:
+        raise FiresteelError(
+            f"{path!r} cannot be read on from byte {offset}: {error}. Is it damaged, or not what its name says?"
+        ) from error
 
 
 def _line_border(file: IO[bytes], encoding: _Encoding, offset: int) -> int:

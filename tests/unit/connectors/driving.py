@@ -7,7 +7,6 @@ from typing import Any
 
 from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSplit
 
-
 _opened: list[SourceReader] = []
 
 
@@ -38,7 +37,9 @@ def close_readers() -> None:
         _opened.pop().close()
 
 
-def read_split(source: Source, split: SourceSplit, max_records: int = 3, now: int = 0, fresh: bool = False) -> list[Any]:
+def read_split(
+    source: Source, split: SourceSplit, max_records: int = 3, now: int = 0, fresh: bool = False
+) -> list[Any]:
     """Everything in a split. ``fresh``: with a new reader for each read, as after a failure."""
     reader = open_reader(source)
     position = source.initial_position(split)

@@ -61,7 +61,7 @@ def test_parts_of_a_file_together_are_its_lines(
 ) -> None:
     lines = lines if not lines or ended else [*lines[:-1], lines[-1] + "."]
     data = "\n".join(lines) + ("\n" if ended and lines else "")
-    path = write(tmp_path_factory.mktemp("text") / "a.txt", b"\xef\xbb\xbf" * 0 + data.encode())
+    path = write(tmp_path_factory.mktemp("text") / "a.txt", data.encode())
     found = lines_of(TextFileSource(path, split_size=split_size), max_records=chunk, fresh=True)
     expected = [line.removeprefix("\ufeff") if index == 0 else line for index, line in enumerate(lines)]
     assert found == expected
@@ -141,6 +141,12 @@ def test_bytes_that_are_no_text_are_an_error_with_file_and_offset(tmp_path: Path
     path = write(tmp_path / "a.txt", b"good\nbad \xff here\n")
     with pytest.raises(FiresteelError, match=r"a\.txt' is not valid UTF-8 at byte 9: .* charset="):
         lines_of(TextFileSource(path), max_records=1)
+
+
+@pytest.mark.parametrize(("name", "data"), [("a.gz", gzip.compress(b"one\n" * 100)[:-12]), ("b.gz", b"no gzip")])
+def test_damaged_compressed_files_are_an_error_that_names_the_file(tmp_path: Path, name: str, data: bytes) -> None:
+    with pytest.raises(FiresteelError, match=rf"{name}' cannot be read .* byte \d+"):
+        lines_of(TextFileSource(write(tmp_path / name, data)))
 
 
 def test_a_file_that_shrinks_is_an_error(tmp_path: Path) -> None:
