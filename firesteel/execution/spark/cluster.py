@@ -1,0 +1,125 @@
+"""A job's subtasks on Spark: one Spark job per epoch, one stage per level."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from typing import Any
+
+from firesteel.errors import JobFailedError
+from firesteel.execution.driver import EpochOrder
+from firesteel.execution.host import LevelResult, LevelTask
+from firesteel.execution.in_process import driver_results
+from firesteel.execution.spark.dependencies import Dependencies
+from firesteel.execution.spark.relay import SlotSettings, close_job, relay
+from firesteel.execution.spark.session import executor_slots, is_local
+from firesteel.execution.worker_plan import worker_plan
+from firesteel.plan.job_plan import JobPlan
+from firesteel.state import codec
+
+
+class SparkCluster:
+    """Runs the epochs of one job through a SparkContext."""
+
+    def __init__(self, plan: JobPlan, job_id: str, context: Any, dependencies: Dependencies) -> None:
+        self._job_id = job_id
+        self._name = plan.name
+        self._context = context
+        self._widths = [plan.width(level) for level in range(plan.level_count)]
+        self._local = is_local(context)
+        self._plan = context.broadcast(codec.dumps(worker_plan(plan, job_id)))
+        slots = executor_slots(context)
+        self._settings = SlotSettings(
+            slots=slots,
+            search_path=[entry for entry in sys.path if entry] if self._local else [],
+            package_archives=dependencies.package_archives,
+            data_archives=dependencies.data_archives,
+            memory_limit=_memory_limit(context, slots),
+        )
+
+    @property
+    def pinned(self) -> bool:
+        """With one executor a subtask can go nowhere else."""
+        return self._local
+
+    def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
+        """Run an epoch as one Spark job, in a thread of its own so that Ctrl-C in the driver does not tear it apart."""
+        outcome: list[Any] = []
+        thread = threading.Thread(target=self._run_in_thread, args=(order, outcome), name="firesteel-epoch")
+        thread.start()
+        interrupted: KeyboardInterrupt | None = None
+        while thread.is_alive():
+            try:
+                thread.join()
+            except KeyboardInterrupt as interrupt:
+                if interrupted is not None:
+                    self._context.cancelJobGroup(self._job_id)
+                    raise
+                interrupted = interrupt  # let the epoch end; a second Ctrl-C ends it at once
+        if interrupted is not None:
+            raise interrupted
+        if isinstance(outcome[0], BaseException):
+            raise outcome[0]
+        return driver_results([row for _, row in outcome[0]])
+
+    def _run_in_thread(self, order: EpochOrder, outcome: list[Any]) -> None:
+        try:
+            self._context.setJobGroup(self._job_id, f"{self._name}, epoch {order.request.epoch}")
+            outcome.append(self._stages(order).collect())
+        except BaseException as error:  # handed to the thread that waits
+            outcome.append(_spark_failure(error))
+
+    def _stages(self, order: EpochOrder) -> Any:
+        """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""
+        widths = self._widths
+        inputs = [(0, codec.dumps(order.source_tasks.get(index, {}))) for index in range(widths[0])]
+        stage = self._context.parallelize(inputs, widths[0])
+        for level in range(len(widths)):
+            if level > 0:
+                stage = stage.partitionBy(widths[level], int)
+            stage = stage.mapPartitionsWithIndex(relay(self._task(order, level), self._plan, self._settings))
+        return stage
+
+    def _task(self, order: EpochOrder, level: int) -> bytes:
+        return codec.dumps(
+            LevelTask(
+                job_id=self._job_id,
+                level=level,
+                index=-1,  # the slot fills in index and attempt
+                attempt="",
+                request=order.request,
+                restore=order.restore,
+                fresh=order.fresh,
+                store_directory=order.store_directory,
+            )
+        )
+
+    def close(self) -> list[str]:
+        """Close all functions of the job, in all slots."""
+        slots = self._settings.slots
+        everywhere = self._context.parallelize(range(slots), slots)
+        problems: list[str] = everywhere.mapPartitionsWithIndex(close_job(self._job_id, slots)).collect()
+        self._plan.destroy()
+        return problems
+
+
+def _memory_limit(context: Any, slots: int) -> int | None:
+    """The share of ``spark.executor.pyspark.memory`` that one slot may use, in bytes."""
+    setting = context.getConf().get("spark.executor.pyspark.memory", None)
+    if setting is None:
+        return None
+    mebibytes = context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(setting)
+    return int(mebibytes) * 1024 * 1024 // slots
+
+
+def _spark_failure(error: BaseException) -> BaseException:
+    """A failure of Spark itself, with the innermost message first."""
+    if not isinstance(error, Exception):
+        return error
+    text = str(error)
+    marker = "RuntimeError: "
+    if marker in text:
+        text = text[text.rindex(marker) + len(marker) :].partition("\n\n")[0]
+    failure = JobFailedError(f"Spark could not run the epoch: {text.strip()}")
+    failure.__cause__ = error
+    return failure

@@ -1,0 +1,98 @@
+"""Bringing code to the executors: Firesteel itself where it is missing, and what the program adds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+
+import firesteel
+from firesteel.common import Configuration
+from firesteel.common.options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
+from firesteel.errors import ConfigurationError
+from firesteel.execution.spark.session import is_local
+
+_shipped: set[tuple[str, str]] = set()
+"""(application, file): what has been sent already."""
+
+
+@dataclass(frozen=True)
+class Dependencies:
+    """What was sent: names of archives with Python packages, and whether the program has archives of its own."""
+
+    package_archives: list[str]
+    data_archives: bool
+
+
+def ship_dependencies(context: Any, configuration: Configuration) -> Dependencies:
+    """Send what the job's functions import to all executors, once per application."""
+    if not is_local(context):
+        _once(context, "firesteel", lambda: context.addPyFile(_package_zip()))
+    for path in configuration.get(PYTHON_FILES) or ():
+        _once(context, path, lambda path=path: context.addPyFile(path))  # type: ignore[misc]
+    archives = configuration.get(PYTHON_ARCHIVES) or ()
+    for entry in archives:
+        _once(context, entry, lambda entry=entry: context.addArchive(entry))  # type: ignore[misc]
+    requirements = configuration.get(PYTHON_REQUIREMENTS)
+    packages = [] if not requirements else [_ship_requirements(context, requirements)]
+    return Dependencies(packages, bool(archives))
+
+
+def _once(context: Any, name: str, ship: Callable[[], None]) -> None:
+    key = (context.applicationId, name)
+    if key not in _shipped:
+        ship()
+        _shipped.add(key)
+
+
+def _ship_requirements(context: Any, requirements: str) -> str:
+    """Install the requirements here, pack them, and let Spark unpack them everywhere."""
+    name = f"firesteel-packages-{hashlib.sha256(requirements.encode()).hexdigest()[:12]}"
+
+    def ship() -> None:
+        folder = install_requirements(requirements)
+        archive = shutil.make_archive(os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), name), "zip", folder)
+        context.addArchive(f"{archive}#{name}")
+
+    _once(context, name, ship)
+    return name
+
+
+def install_requirements(requirements: str) -> str:
+    """Install a requirements file (``file`` or ``file#directory of packages``) into a new folder."""
+    path, _, packages = requirements.partition("#")
+    folder = tempfile.mkdtemp(prefix="firesteel-packages-")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "-r", path]
+    if packages:
+        command += ["--no-index", "--find-links", packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise ConfigurationError(f"the requirements in {path} could not be installed:\n{done.stderr.strip()}")
+    return folder
+
+
+def _package_zip() -> str:
+    """Firesteel and cloudpickle as a zip file that Python can import from."""
+    path = os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), "firesteel.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for package in (firesteel, cloudpickle):
+            _add_package(archive, os.path.dirname(os.path.abspath(package.__file__ or "")))
+    return path
+
+
+def _add_package(archive: zipfile.ZipFile, package_dir: str) -> None:
+    parent = os.path.dirname(package_dir)
+    for folder, _, names in os.walk(package_dir):
+        for name in names:
+            if name.endswith(".py"):
+                full = os.path.join(folder, name)
+                archive.write(full, os.path.relpath(full, parent))
