@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import deque
+from collections.abc import Iterator
 from types import TracebackType
 from typing import Any
 
@@ -24,7 +24,7 @@ class ResultBuffer:
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
         self._changed = threading.Condition()
-        self._values: deque[Any] = deque()
+        self._values: list[Any] = []
         self._ended = False
         self._closed = False
         self._error: BaseException | None = None
@@ -44,20 +44,15 @@ class ResultBuffer:
             self._error = error
             self._changed.notify_all()
 
-    def take(self) -> Any:
-        """The next record, waiting for it. Raises StopIteration at the end, or the error that ended the job."""
+    def take(self) -> list[Any]:
+        """All records that have come, waiting for some. Empty at the end; raises the error that ended the job."""
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._ended or self._values)
-            if self._closed:
-                raise StopIteration
-            if self._values:
-                value = self._values.popleft()
-                if len(self._values) < self._capacity:
-                    self._changed.notify_all()
-                return value
-            if self._error is not None:
+            values, self._values = self._values, []
+            self._changed.notify_all()
+            if not values and self._error is not None and not self._closed:
                 raise self._error
-            raise StopIteration
+            return values
 
     def close(self) -> bool:
         """Take and give nothing any more; whether the job may still be running."""
@@ -85,23 +80,29 @@ class CloseableIterator:
     def __init__(self, buffer: ResultBuffer, client: JobClient) -> None:
         self._buffer = buffer
         self._client = client
+        self._taken: Iterator[Any] = iter(())
         self._abandon = weakref.finalize(self, _cancel, buffer, client)
 
     def __iter__(self) -> CloseableIterator:
         return self
 
     def __next__(self) -> Any:
-        return self._buffer.take()
+        for value in self._taken:
+            return value
+        # Taken from the buffer in one go: a lock per record would be dear.
+        self._taken = iter(self._buffer.take())
+        return next(self._taken)
 
     def next(self) -> Any:
         """The next record; raises StopIteration when there is none."""
-        return self._buffer.take()
+        return next(self)
 
     def close(self) -> None:
         """Stop reading: cancel the job if it still runs, and wait until it has ended. Closing twice is fine.
 
         If the job fails while it is being cancelled, nobody reads the results any more: the error is not raised here.
         """
+        self._taken = iter(())
         cancelled = self._abandon()
         if cancelled is not None:
             cancelled.exception()

@@ -135,7 +135,7 @@ class EnvironmentSettings:
         return self._value(_BUFFER_TIMEOUT)
 
     def register_slot_sharing_group(self: _S, slot_sharing_group: SlotSharingGroup) -> _S:
-        """Make a slot sharing group known by its name. Groups are only shown in plans here."""
+        """Make a slot sharing group known by its name. Groups reserve nothing here."""
         if not isinstance(slot_sharing_group, SlotSharingGroup):
             raise arguments.wrong_argument(
                 "register_slot_sharing_group", "slot_sharing_group", slot_sharing_group, "a SlotSharingGroup"

@@ -40,11 +40,11 @@ class OperatorSettings(ABC):
         """Not supported: state is stored under the uid itself, there are no hashes of it. Raises an error.
 
         In Flink this recovers state whose automatic id was found in a log. Here set :meth:`uid` to the id that
-        ``explain()`` shows for the old program.
+        ``get_execution_plan()`` shows for the old program.
         """
         raise UnsupportedError(
             f"set_uid_hash({uid_hash!r}): operators have no uid hashes on this engine, state is stored under the uid. "
-            "Use uid() with the uid that the former program's explain() shows."
+            "Use uid() with the uid that the former program's get_execution_plan() shows."
         )
 
     def set_description(self: _S, description: str) -> _S:
@@ -80,8 +80,8 @@ class OperatorSettings(ABC):
     def slot_sharing_group(self: _S, slot_sharing_group: str | SlotSharingGroup) -> _S:
         """Put the operator into a group, by name or object.
 
-        The group is shown in plans. On this engine all operators of a job share all slots, so groups neither separate
-        operators nor reserve resources; a group other than ``default`` warns about that once.
+        Operators of different groups do not run in one pass. Apart from that groups have no effect: all operators of
+        a job share all slots on this engine. A group other than ``default`` warns about that once.
         """
         operator = self._operator("slot_sharing_group")
         if isinstance(slot_sharing_group, SlotSharingGroup):
@@ -96,7 +96,7 @@ class OperatorSettings(ABC):
             warn_once(
                 "slot_sharing_group",
                 "slot_sharing_group(): all operators of a job share their slots on this engine; "
-                "the group is only shown in plans.",
+                "a group only keeps its operators from being chained to others.",
             )
         operator.slot_sharing_group = group
         return self

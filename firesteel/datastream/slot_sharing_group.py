@@ -68,8 +68,8 @@ class MemorySize:
 class SlotSharingGroup:
     """A named group of operators, with the resources they want.
 
-    On this engine all operators of a job share all slots and Spark decides about resources: a group is shown in
-    plans, its resources are only kept. Setting any warns once.
+    On this engine all operators of a job share all slots and Spark decides about resources: a group keeps its
+    operators from being chained to others, its resources have no effect. Setting any warns once.
 
     ::
 

@@ -335,6 +335,20 @@ def test_to_dataframe_needs_sources_that_end(env: StreamExecutionEnvironment) ->
         stream.to_dataframe()
 
 
+def test_to_dataframe_runs_the_job_and_hands_over_records_type_and_session(
+    env: StreamExecutionEnvironment, executor: RecordingExecutor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("firesteel.connectors.dataframe.rows_to_dataframe", lambda *given: given)
+    executor.deliver = ["1", "2"]
+    session = Session()
+    stream = env.from_elements(1, 2).map(str, Types.STRING())
+    assert stream.to_dataframe(session) == (["1", "2"], Types.STRING(), session)
+    assert stream.to_dataframe() == (["1", "2"], Types.STRING(), None)
+    env._session = session
+    assert stream.to_dataframe() == (["1", "2"], Types.STRING(), session)
+    assert [submission.detached for submission in executor.submissions] == [False] * 3
+
+
 def test_without_automatic_uids_each_operator_needs_one(
     env: StreamExecutionEnvironment, executor: RecordingExecutor
 ) -> None:
@@ -460,14 +474,14 @@ def test_execution_settings(env: StreamExecutionEnvironment) -> None:
 
 
 def test_settings_without_meaning_warn(env: StreamExecutionEnvironment) -> None:
-    for call, pattern in [
-        (lambda: env.set_buffer_timeout(50), "buffer"),
-        (lambda: env.add_jars("file:///x.jar"), "JAR"),
-        (lambda: env.add_classpaths("file:///x"), "JAR"),
-        (lambda: env.enable_changelog_state_backend(True), "changelog"),
-    ]:
-        with pytest.warns(FiresteelWarning, match=pattern):
-            call()
+    with pytest.warns(FiresteelWarning, match="buffer"):
+        env.set_buffer_timeout(50)
+    with pytest.warns(FiresteelWarning, match="JAR"):
+        env.add_jars("file:///x.jar")
+    with pytest.warns(FiresteelWarning, match="JAR"):
+        env.add_classpaths("file:///x")
+    with pytest.warns(FiresteelWarning, match="changelog"):
+        env.enable_changelog_state_backend(True)
     assert env.get_buffer_timeout() == 50
     assert env.is_changelog_state_backend_enabled()
 

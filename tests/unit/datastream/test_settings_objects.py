@@ -267,7 +267,7 @@ def test_a_group_keeps_what_it_was_given() -> None:
     [
         lambda: SlotSharingGroup.builder(""),
         lambda: SlotSharingGroup.builder("g").set_cpu_cores(0),
-        lambda: SlotSharingGroup.builder("g").set_task_heap_memory(5),
+        lambda: SlotSharingGroup.builder("g").set_task_heap_memory(5),  # type: ignore[arg-type]
         lambda: SlotSharingGroup.builder("g").set_cpu_cores(1).build(),
         lambda: SlotSharingGroup.builder("g").set_managed_memory_mb(1).build(),
         lambda: SlotSharingGroup.builder("g").set_external_resource("", 1),
