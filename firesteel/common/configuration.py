@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
-from firesteel.common.config_file import read_config_file
+from firesteel.common.config_file import parse_config_text, read_config_file
 from firesteel.common.config_options import (
     BooleanValue,
     ConfigOption,
@@ -25,6 +25,7 @@ from firesteel.errors import ConfigurationError, UnknownOptionError
 
 __all__ = ["Configuration"]
 
+PROPERTIES_VARIABLE = "FIRESTEEL_PROPERTIES"
 T = TypeVar("T")
 _Stored = str | bytes
 
@@ -63,6 +64,12 @@ class Configuration:
             except UnknownOptionError as error:
                 warn_once(f"{path}:{key}", f"{path}: {error}")
         return configuration
+
+    @classmethod
+    def from_environment(cls) -> Configuration:
+        """The settings in the environment variable ``FIRESTEEL_PROPERTIES``: lines ``key: value``, as in a file."""
+        text = os.environ.get(PROPERTIES_VARIABLE, "")
+        return cls.from_dict(parse_config_text(text, f"environment variable {PROPERTIES_VARIABLE}"))
 
     # --- typed access -------------------------------------------------------------------------
 

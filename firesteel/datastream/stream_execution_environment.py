@@ -62,6 +62,9 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
     ) -> StreamExecutionEnvironment:
         """A new environment.
 
+        Settings in the environment variable ``FIRESTEEL_PROPERTIES`` (lines ``key: value``) are there from the start,
+        so that a program can be run elsewhere or otherwise unchanged. What the program sets itself comes before them.
+
         :param configuration: Settings to start with; a copy is taken.
         :param spark: The SparkSession to run on. Without one, a session is made (or the active one taken) when the
             first job starts, on ``local[*]`` unless ``firesteel.master`` says otherwise.
@@ -74,7 +77,10 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
                 "a Configuration or None",
                 "Configuration.from_dict({...}) makes one.",
             )
-        return StreamExecutionEnvironment(configuration, spark)
+        settings = Configuration.from_environment()
+        if configuration is not None:
+            settings.add_all(configuration)
+        return StreamExecutionEnvironment(settings, spark)
 
     # ---- running -------------------------------------------------------------------------------------------
 

@@ -24,8 +24,15 @@ configuration = Configuration()
 configuration.set_string("execution.checkpointing.interval", "10 s")
 ```
 
-or in a file (`Configuration.from_file("config.yaml")`) with one `key: value` on a line or nested keys. Keys
-have the names that Flink gives them; keys of Firesteel's own begin with `firesteel.`. A key that begins with
+in a file (`Configuration.from_file("config.yaml")`) with one `key: value` on a line or nested keys, or, for a program
+that stays as it is, in the environment variable `FIRESTEEL_PROPERTIES`, which is written like a file and gives way to
+what the program sets itself:
+
+```
+FIRESTEEL_PROPERTIES="execution.target: in-process" python examples/01_adults.py
+```
+
+Keys have the names that Flink gives them; keys of Firesteel's own begin with `firesteel.`. A key that begins with
 `spark.` goes to Spark unchanged. Any other unknown key is an error (in a file, a warning). Durations take a
 unit (`500 ms`, `10 s`, `1 min`), memory sizes too (`64 mb`).
 """

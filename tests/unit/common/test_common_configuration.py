@@ -286,3 +286,17 @@ def test_the_page_is_printed_by_the_module() -> None:
     command = [sys.executable, "-W", "error", "-m", "firesteel.common.options"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True, encoding="utf-8")
     assert done.stdout == render_page()
+
+
+def test_settings_in_the_environment_variable_are_written_like_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRESTEEL_PROPERTIES", "execution.target: in-process\nparallelism.default: 3")
+    configuration = Configuration.from_environment()
+    assert configuration.to_dict() == {"execution.target": "in-process", "parallelism.default": "3"}
+    monkeypatch.delenv("FIRESTEEL_PROPERTIES")
+    assert Configuration.from_environment().key_set() == set()
+
+
+def test_an_unknown_key_in_the_environment_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FIRESTEEL_PROPERTIES", "execution.tarket: in-process")
+    with pytest.raises(UnknownOptionError, match="execution.target"):
+        Configuration.from_environment()
