@@ -91,7 +91,7 @@ class TaxiFare:
 
 
 class GeoUtils:
-    """New York City as a rectangle, and a grid of cells of about 100 by 140 metres over it."""
+    """New York City as a rectangle, and a grid of cells of about 120 by 140 metres over it."""
 
     LON_WEST = -74.05
     LON_EAST = -73.7

@@ -110,7 +110,6 @@ def calls() -> list[str]:
     return Endless.calls
 
 
-@pytest.mark.feature("SS-05")
 def test_closing_cancels_once_waits_for_run_and_closes_the_function(calls: list[str]) -> None:
     driven = Driven(SourceFunctionSource(Endless(), buffer_records=3))
     driven.wait()
@@ -252,7 +251,6 @@ def test_no_snapshot_shows_an_offset_ahead_of_or_behind_the_records(first: str, 
         driven.reader.close()
 
 
-@pytest.mark.feature("EX-47")
 @pytest.mark.parametrize("cut", [1, 50, 133])
 def test_a_restored_function_goes_on_without_gap_or_repeat(cut: int) -> None:
     source = SourceFunctionSource(Checkpointed(200), buffer_records=20)
