@@ -88,6 +88,7 @@ class _SocketReader(DriverReader):
         self._ended = False
         self._error: BaseException | None = None
         self._connection: socket.socket | None = None
+        self._thread: threading.Thread | None = None
         self._rest = ""
 
     def open(self, context: RuntimeContext, restored: Any | None, wake: Callable[[], None]) -> None:
@@ -162,6 +163,8 @@ class _SocketReader(DriverReader):
         return self._ended and self._buffer.is_empty()
 
     def close(self) -> None:
+        if self._thread is None:
+            return  # another subtask or source failed to open before this one was
         self._stop.set()
         self._buffer.close()
         if self._connection is not None:

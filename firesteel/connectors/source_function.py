@@ -173,6 +173,7 @@ class _FunctionReader(DriverReader):
         # transient
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
+        self._opened = False
         self._ended = False
         self._closed = False
         self._refused = False  # the function holds the lock; it wakes the engine when it releases it
@@ -187,8 +188,10 @@ class _FunctionReader(DriverReader):
     def open(self, context: RuntimeContext, restored: Any | None, wake: Callable[[], None]) -> None:
         """Start the function.
 
-        :param restored: The state that :meth:`take` returned, or a list with the states of all former subtasks.
+        :param restored: The state that :meth:`take` returned, or a list with the states of all former subtasks (None
+            for those that had none): union state and another parallelism need them all.
         """
+        self._opened = True
         self._wake = wake
         self._buffer = EventBuffer(self._source.buffer_records, wake)
         self._context = _Context(self._buffer)
@@ -209,7 +212,8 @@ class _FunctionReader(DriverReader):
     def _restore(self, restored: Any) -> None:
         states, index, parallelism = [restored], 0, 1
         if isinstance(restored, list):
-            states, index, parallelism = restored, self._subtask_index, self._parallelism
+            states = [state for state in restored if state is not None]
+            index, parallelism = self._subtask_index, self._parallelism
         for state in states:
             if state["version"] != _STATE_VERSION:
                 raise CheckpointError(
@@ -217,7 +221,7 @@ class _FunctionReader(DriverReader):
                     f"version {_STATE_VERSION}"
                 )
         self._operator_state.restore([state["operator_state"] for state in states], index, parallelism)
-        self._snapshots = max(state["snapshots"] for state in states)
+        self._snapshots = max((state["snapshots"] for state in states), default=0)
         for former, state in enumerate(states):
             # Emitted before the snapshot and not handed over then: comes back in exactly one subtask.
             if former % parallelism == index:
@@ -333,7 +337,7 @@ class _FunctionReader(DriverReader):
         self._closed = True
         if self._thread is not None:
             self._stop_thread(self._thread)
-        if callable(getattr(self._function, "close", None)):
+        if self._opened and callable(getattr(self._function, "close", None)):
             self._function.close()
 
     def _stop_thread(self, thread: threading.Thread) -> None:

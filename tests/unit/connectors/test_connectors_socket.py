@@ -79,6 +79,10 @@ def test_closing_ends_a_source_that_waits_for_data(server: socket.socket) -> Non
         assert driven.values == ["one"]
 
 
+def test_a_reader_that_was_never_opened_can_be_closed() -> None:
+    SocketSource("localhost", 1).create_driver_reader(0, 1).close()
+
+
 def test_nobody_listening_is_an_error_with_the_address(server: socket.socket) -> None:
     port = server.getsockname()[1]
     server.close()

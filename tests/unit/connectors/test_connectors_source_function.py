@@ -120,6 +120,11 @@ def test_closing_cancels_once_waits_for_run_and_closes_the_function(calls: list[
     assert calls[-1] == "close"
 
 
+def test_a_subtask_that_was_never_opened_can_be_closed(calls: list[str]) -> None:
+    SourceFunctionSource(Endless()).create_driver_reader(0, 1).close()
+    assert calls == []
+
+
 def test_a_function_that_has_ended_is_not_cancelled(calls: list[str]) -> None:
     with Driven(SourceFunctionSource(EndsAtOnce())) as driven:
         driven.take_all()
@@ -363,6 +368,16 @@ def test_states_of_all_former_subtasks_are_dealt_out_when_the_parallelism_change
     assert waiting
     taken = [value for driven in restored for value in driven.values]
     assert all(taken.count(value) >= waiting.count(value) for value in waiting)
+
+
+def test_subtasks_that_had_no_state_are_left_out_when_restoring() -> None:
+    source = SourceFunctionSource(Checkpointed(8))
+    with Driven(source) as driven:
+        driven.take_until(3)
+    with Driven(source, [None, driven.state], 0, 1) as restored:
+        assert driven.values + restored.take_all() == list(range(8))
+    with Driven(source, [None], 0, 1) as empty:
+        assert empty.take_all() == list(range(8))
 
 
 def test_a_state_of_another_version_is_refused() -> None:
