@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from firesteel.errors import ConfigurationError
 from firesteel.model.functions.asynchronous import AsyncFunction
@@ -185,6 +185,26 @@ def emitting(function: Function, method: str, arity: int) -> Emitting:
     if takes_collector(call, arity):
         return partial(_collecting, call)
     return call
+
+
+def has_merge(function: AggregateFunction) -> bool:
+    """Whether ``merge`` does something. Only windows that merge need it, so many programs leave it empty."""
+    merge = bound_call(function, "merge")
+    if isinstance(function, _Plain) and merge == function.merge:
+        return False
+    code = getattr(merge, "__code__", None)
+    return code is None or (code.co_code not in _EMPTY_BODIES and "NotImplementedError" not in code.co_names)
+
+
+def _empty(self: Any, acc_a: Any, acc_b: Any) -> Any:
+    pass
+
+
+def _described(self: Any, acc_a: Any, acc_b: Any) -> Any:
+    """Nothing but this."""
+
+
+_EMPTY_BODIES: Final = frozenset({_empty.__code__.co_code, _described.__code__.co_code})
 
 
 def takes_collector(call: Callable[..., Any], arity: int) -> bool:
