@@ -1,0 +1,67 @@
+"""Calling the window function, whichever kind it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from firesteel.model.functions import (
+    AllWindowFunction,
+    Function,
+    ProcessAllWindowFunction,
+    ProcessWindowFunction,
+    WindowFunction,
+)
+from firesteel.model.functions.adapt import emitting
+from firesteel.runtime.windowing.contexts import AllFunctionContext, FunctionContext, KeyedFunctionContext
+
+Evaluate = Callable[[Any, Any, Sequence[Any]], "Iterable[Any] | None"]
+Clear = Callable[[Any], None]
+MakeContext = Callable[[type[FunctionContext]], FunctionContext]
+
+
+def evaluation_of(function: Function, make_context: MakeContext) -> tuple[Evaluate, Clear | None]:
+    """How to evaluate ``(key, window, elements)`` with a window function, and what to call when a window is deleted.
+
+    The second is None if there is nothing to call.
+    """
+    if isinstance(function, ProcessWindowFunction):
+        return _process(function, make_context(KeyedFunctionContext))
+    if isinstance(function, ProcessAllWindowFunction):
+        return _process_all(function, make_context(AllFunctionContext))
+    if isinstance(function, WindowFunction):
+        return emitting(function, "apply", 3), None
+    if isinstance(function, AllWindowFunction):
+        apply = emitting(function, "apply", 2)
+        return (lambda key, window, elements: apply(window, elements)), None
+    raise TypeError(f"{type(function).__name__} is no window function")
+
+
+def _process(function: Any, context: FunctionContext) -> tuple[Evaluate, Clear | None]:
+    process = emitting(function, "process", 3)
+
+    def evaluate(key: Any, window: Any, elements: Sequence[Any]) -> Iterable[Any] | None:
+        context.current_window = window
+        return process(key, context, elements)
+
+    untouched = type(function).clear is ProcessWindowFunction.clear
+    return evaluate, None if untouched else _clearing(function, context)
+
+
+def _process_all(function: Any, context: FunctionContext) -> tuple[Evaluate, Clear | None]:
+    process = emitting(function, "process", 2)
+
+    def evaluate(key: Any, window: Any, elements: Sequence[Any]) -> Iterable[Any] | None:
+        context.current_window = window
+        return process(context, elements)
+
+    untouched = type(function).clear is ProcessAllWindowFunction.clear
+    return evaluate, None if untouched else _clearing(function, context)
+
+
+def _clearing(function: Any, context: FunctionContext) -> Clear:
+    def clear(window: Any) -> None:
+        context.current_window = window
+        function.clear(context)
+
+    return clear

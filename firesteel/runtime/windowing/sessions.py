@@ -1,0 +1,163 @@
+"""Session windows with the usual trigger and an incremental function.
+
+Per key there is a list of open sessions, almost always one, which most records merely extend. A session that is
+extended does not move its timer: when the old one comes up, the session is found to last longer and waits again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from typing import Any
+
+from firesteel.model.assigners import EventTimeSessionWindows, ProcessingTimeSessionWindows
+from firesteel.model.windows import TimeWindow
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.operator import OperatorContext
+from firesteel.runtime.windowing.base import WindowOperatorBase
+from firesteel.runtime.windowing.contents import Fold
+from firesteel.runtime.windowing.spec import WindowSpec
+from firesteel.state.backend import value_table
+from firesteel.state.tables import ABSENT, ValueTable
+
+# A session: [start, end, accumulator, when to look at it]. Changed in place.
+_START, _END, _VALUE, _LOOK = 0, 1, 2, 3
+Session = list[Any]
+
+
+class SessionWindowOperator(WindowOperatorBase):
+    """Sessions. Needs a fold that can merge, no evictor, no allowed lateness, and the trigger of the time domain."""
+
+    fold: Fold
+    _table: ValueTable
+
+    def __init__(self, spec: WindowSpec) -> None:
+        super().__init__(spec)
+        self._fixed_gap: int | None = None
+        self._heap: list[tuple[int, int, Any]] = []
+        self._sequence = 0
+
+    def setup(self, context: OperatorContext) -> None:
+        """Declare the state: key -> sessions, in order of time."""
+        super().setup(context)
+        self._table = value_table(self.backend, "_window/sessions")
+
+    def open(self) -> None:
+        """Set the timers of the sessions that were restored."""
+        super().open()
+        if type(self.spec.assigner) in (EventTimeSessionWindows, ProcessingTimeSessionWindows):
+            (window,) = self.spec.assigner.assign_windows(None, 0, self.assigner_context)
+            self._fixed_gap = window.end - window.start
+        for key, sessions in self._table.entries.items():
+            for session in sessions:
+                self._wait(key, session)
+
+    def _wait(self, key: Any, session: Session) -> None:
+        """Look at the session again at its end."""
+        session[_LOOK] = look = session[_END] - 1
+        self._sequence = sequence = self._sequence + 1
+        heapq.heappush(self._heap, (look, sequence, key))
+
+    # ---- records -----------------------------------------------------------------------------------------------
+
+    def process(self, batch: Batch) -> None:
+        """Fold each record into the session it belongs to."""
+        keys, stamps = batch.keys, batch.timestamps
+        assert keys is not None
+        self.cursor = cursor = iter(batch.values)
+        if not self.event_time:
+            stamps = [self.context.clock.now] * len(keys)
+        elif stamps is None:
+            self.spec.assigner.assign_windows(next(cursor), None, self.assigner_context)  # raises
+            return
+        entries, gap = self._table.entries, self._fixed_gap
+        reducing, reduce, add = self.fold.reducing, self.fold.reduce, self.fold.add
+        for value, stamp, key in zip(cursor, stamps, keys):
+            end = stamp + gap if gap is not None else self._end_of(value, stamp)
+            sessions = entries.get(key)
+            if sessions is not None:
+                session = sessions[-1]
+                if session[0] <= stamp <= session[1]:
+                    if end > session[1]:
+                        session[1] = end
+                    session[2] = reduce(session[2], value) if reducing else add(value, session[2])
+                    continue
+            self._add(key, sessions, stamp, end, value)
+        self._table.dirty.update(keys)
+        self.side.flush(self.output)
+
+    def _end_of(self, value: Any, stamp: int) -> int:
+        (window,) = self.spec.assigner.assign_windows(value, stamp, self.assigner_context)
+        end: int = window.end
+        return end
+
+    def _add(self, key: Any, sessions: list[Session] | None, start: int, end: int, value: Any) -> None:
+        """A record that does not simply extend the last session: it opens one, or touches any of them."""
+        met = [session for session in sessions or () if session[_START] <= end and start <= session[_END]]
+        if not met:
+            if self.event_time and end - 1 <= self.watermark:
+                self.drop_late(value, start)
+                return
+            session = [start, end, self.fold.step(ABSENT, value), 0]
+            self._wait(key, session)
+            self._table.entries[key] = sorted([*(sessions or ()), session], key=_start_of)
+            return
+        assert sessions is not None
+        session = self._merge(met)
+        session[_START] = min(session[_START], start)
+        session[_END] = max(session[_END], end)
+        session[_VALUE] = self.fold.step(session[_VALUE], value)
+        self._table.entries[key] = [other for other in sessions if other is session or other not in met]
+
+    def _merge(self, met: list[Session]) -> Session:
+        """Put sessions together into the first of them, which is looked at when the earliest was to be."""
+        session = met[0]
+        for other in met[1:]:
+            session[_END] = max(session[_END], other[_END])
+            session[_VALUE] = self.fold.merge(session[_VALUE], other[_VALUE])
+        return session
+
+    # ---- firing ------------------------------------------------------------------------------------------------
+
+    def fire_event_time(self, watermark: int) -> None:
+        """Fire the sessions that have ended in event time."""
+        if self.event_time:
+            self._fire_until(watermark)
+
+    def fire_processing_time(self, now: int) -> None:
+        """Fire the sessions that have ended in processing time."""
+        if not self.event_time:
+            self._fire_until(now)
+
+    def _fire_until(self, time: int) -> None:
+        heap, entries = self._heap, self._table.entries
+        while heap and heap[0][0] <= time:
+            look, _, key = heapq.heappop(heap)
+            sessions = entries.get(key, ())
+            for session in sessions:
+                if session[_LOOK] != look:
+                    continue
+                if session[_END] - 1 > look:
+                    self._wait(key, session)
+                else:
+                    self._fire(key, sessions, session)
+                break
+
+    def _fire(self, key: Any, sessions: list[Session], session: Session) -> None:
+        if len(sessions) == 1:
+            del self._table.entries[key]
+        else:
+            self._table.entries[key] = [other for other in sessions if other is not session]
+        self._table.dirty.add(key)
+        window = TimeWindow(session[_START], session[_END])
+        namespace = tuple(window)
+        self.evaluate(key, window, namespace, self.fold.results((session[_VALUE],)))
+        self.clear_function(key, window, namespace)
+
+    def next_processing_timer(self) -> int | None:
+        """When the driver must start an epoch for us."""
+        return None if self.event_time or not self._heap else self._heap[0][0]
+
+
+def _start_of(session: Session) -> int:
+    start: int = session[_START]
+    return start
