@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.errors import KeyError_, ProgramError
+from firesteel.model.functions.adapt import describe
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
 from firesteel.runtime.partitioners import Partitioning
@@ -286,7 +287,7 @@ class HashEmitter(Emitter):
                     add_key(key)
                     add_stamp(stamp)
         except TypeError as error:
-            raise self._unhashable(keys) from error
+            raise self._refusal(batch.values, error) from error
         for writer in self.writers:
             writer.pack_if_full()
         if len(route) > _MEMO_LIMIT:
@@ -296,24 +297,26 @@ class HashEmitter(Emitter):
         """A selector that gives another key when asked again would tear a key apart."""
         again = self._select(value)
         try:
-            same = bool(again == key)
+            same = bool(again == key) or (key != key and again != again)
         except ValueError:  # numpy arrays: compared element by element; refused as a key a moment later
             return
         if not same:
             raise KeyError_(
-                f"the key selector is not deterministic: for one record it gave {key!r}, then {again!r}. "
-                "A key may depend on the record only"
+                f"the key selector {describe(self._select)} is not deterministic: for one record it gave {key!r}, "
+                f"then {again!r}. A key may depend on the record only"
             )
 
-    @staticmethod
-    def _unhashable(keys: list[Any]) -> Exception:
-        for key in keys:
+    def _refusal(self, values: list[Any], error: TypeError) -> Exception:
+        """Why a key cannot be used; leaves the cursor at its record."""
+        self.cursor = cursor = iter(values)
+        for value in cursor:
             try:
+                key = self._select(value)
                 subtask_of_key(key, 1, 1)
                 hash(key)
-            except TypeError as error:
-                return error
-        return TypeError("a key could not be hashed")
+            except TypeError as reason:
+                return KeyError_(f"the key selector {describe(self._select)} gave a key that cannot be used: {reason}")
+        return error
 
 
 class _KeyRoutes(dict[Any, Any]):
