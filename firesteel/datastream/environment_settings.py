@@ -247,7 +247,7 @@ class EnvironmentSettings:
     # ---- dependencies --------------------------------------------------------------------------------------
 
     def add_python_file(self, file_path: str) -> None:
-        """Put a Python file, a package directory or a zip on the path of all workers.
+        """Put a Python file, a package, a directory of modules or a zip on the path of all workers.
 
         ::
 

@@ -17,6 +17,7 @@ from firesteel.execution.host import (
     result_of,
 )
 from firesteel.execution.job import EngineJobClient, Job
+from firesteel.execution.python_path import extend_own_path
 from firesteel.execution.worker_plan import worker_plan
 from firesteel.plan.executor import DriverSink, Executor
 from firesteel.plan.job_plan import JobPlan
@@ -78,6 +79,7 @@ class InProcessExecutor(Executor):
 
     def submit(self, plan: JobPlan, driver_sinks: Mapping[str, DriverSink], detached: bool) -> JobClient:
         """Run the job, in the calling thread unless ``detached``."""
+        extend_own_path(plan.configuration)
         job = Job(plan.name)
         driver = JobDriver(plan, InProcessCluster(plan, str(job.id)), job, driver_sinks)
         if detached:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import venv
+import zipfile
 from collections import Counter
+from importlib import import_module
 from importlib.util import find_spec
 from operator import itemgetter
 from pathlib import Path
@@ -15,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from firesteel.common import WatermarkStrategy
+from firesteel.common.warnings import FiresteelWarning
 from firesteel.datastream import (
     FilterFunction,
     FlatMapFunction,
@@ -57,18 +61,13 @@ def test_a_job_runs_in_a_venv_that_holds_only_the_package_and_pyspark(tmp_path: 
     program = tmp_path / "program.py"
     program.write_text(textwrap.dedent(PROGRAM))
     python = tmp_path / "venv" / "bin" / "python"
-    environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(tmp_path), **_java_home()}
+    kept = {name: os.environ[name] for name in ("PATH", "JAVA_HOME") if name in os.environ}
+    environment = {**kept, "HOME": str(tmp_path)}
 
     run = subprocess.run([python, program], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == ["10", "20", "30", "extra modules: []"]
-
-
-def _java_home() -> dict[str, str]:
-    import os
-
-    return {"JAVA_HOME": os.environ["JAVA_HOME"]} if "JAVA_HOME" in os.environ else {}
 
 
 @on_both
@@ -309,23 +308,98 @@ def test_a_shuffle_keeps_the_order_between_a_sender_and_a_key(make_env: MakeEnv)
             assert numbers == list(range(key, 1000, 7))
 
 
-def greet_from_outside(value):
-    import outside_the_path
+def import_and_greet(name):
+    """A function whose module is only found if the job brings it along."""
 
-    return outside_the_path.greeting(value)
+    def greet(value):
+        return import_module(name).greeting(value)
+
+    return greet
+
+
+@pytest.fixture
+def outside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: str) -> Path:
+    """A folder with a module and a package that are not on Python's path, under names of this test's own."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    suffix = executor.replace("-", "_")
+    (tmp_path / f"module_{suffix}.py").write_text("def greeting(name):\n    return f'hello {name}'\n")
+    package = tmp_path / f"package_{suffix}"
+    package.mkdir()
+    (package / "__init__.py").write_text("from .words import greeting\n")
+    (package / "words.py").write_text("def greeting(name):\n    return f'welcome {name}'\n")
+    return tmp_path
 
 
 @on_both
 @pytest.mark.feature("DS-12")
-def test_a_file_given_by_add_python_file_imports_in_the_functions(
-    env: StreamExecutionEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_modules_given_by_add_python_file_import_in_the_functions(
+    env: StreamExecutionEnvironment, outside: Path, executor: str
+) -> None:
+    suffix = executor.replace("-", "_")
+    module, package = f"module_{suffix}", f"package_{suffix}"
+    assert find_spec(module) is None
+    env.add_python_file(str(outside / f"{module}.py"))
+    env.add_python_file(str(outside / package))
+    people = env.from_collection(["you"])
+    greeted = people.map(import_and_greet(module)).union(people.map(import_and_greet(package)))
+    assert collect(greeted) == ["hello you", "welcome you"]
+
+
+@on_both
+@pytest.mark.feature("DS-12")
+def test_modules_of_the_lib_folder_import_too_with_a_warning(
+    make_env: MakeEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: str
 ) -> None:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    module = tmp_path / "outside_the_path.py"
-    module.write_text("def greeting(name):\n    return f'hello {name}'\n")
-    assert find_spec("outside_the_path") is None
-    env.add_python_file(str(module))
-    assert collect(env.from_collection(["you"]).map(greet_from_outside)) == ["hello you"]
+    module = f"in_lib_{executor.replace('-', '_')}"
+    (tmp_path / f"{module}.py").write_text("def greeting(name):\n    return f'good day {name}'\n")
+    greeted = make_env(1, {"firesteel.lib-dir": str(tmp_path)}).from_collection(["you"]).map(import_and_greet(module))
+    with pytest.warns(FiresteelWarning, match="shared by all jobs"):
+        assert collect(greeted) == ["good day you"]
+
+
+@on_both
+@pytest.mark.feature("DS-12")
+def test_requirements_are_installed_for_the_functions(
+    env: StreamExecutionEnvironment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, executor: str
+) -> None:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    name = f"required_{executor.replace('-', '_')}"
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    make_wheel(packages, name, "def greeting(name):\n    return f'good evening {name}'\n")
+    requirements = tmp_path / "requirements.txt"
+    requirements.write_text(f"{name}==1.0\n")
+    env.set_python_requirements(str(requirements), str(packages))
+    assert collect(env.from_collection(["you"]).map(import_and_greet(name))) == ["good evening you"]
+
+
+def make_wheel(folder: Path, name: str, code: str) -> None:
+    information = f"{name}-1.0.dist-info"
+    with zipfile.ZipFile(folder / f"{name}-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{name}.py", code)
+        wheel.writestr(f"{information}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        wheel.writestr(f"{information}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{information}/RECORD", "")
+
+
+@pytest.mark.parametrize("executor", ["spark"], indirect=True)
+def test_archives_are_unpacked_below_the_working_directory_of_the_functions(
+    env: StreamExecutionEnvironment, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(tmp_path / "rates.zip", "w") as archive:
+        archive.writestr("eur.txt", "1.25")
+    env.add_python_archive(str(tmp_path / "rates.zip"), "rates")
+    priced = env.from_collection([4]).map(lambda price: price * float(Path("rates/eur.txt").read_text()))
+    assert collect(priced) == [5.0]
+
+
+def test_archives_have_no_effect_in_process_and_say_so(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "rates.zip", "w") as archive:
+        archive.writestr("eur.txt", "1.25")
+    env.add_python_archive(str(tmp_path / "rates.zip"))
+    with pytest.warns(FiresteelWarning, match=r"python\.archives: archives are not unpacked"):
+        assert collect(env.from_collection([4])) == [4]
 
 
 class EndToEnd(KeyedProcessFunction):

@@ -36,6 +36,7 @@ __all__ = [
     "PYTHON_REQUIREMENTS",
     "PYTHON_ARCHIVES",
     "PYTHON_EXECUTABLE",
+    "LIB_DIR",
     "CHECKPOINT_INTERVAL",
     "CHECKPOINT_MODE",
     "CHECKPOINT_DIR",
@@ -197,6 +198,14 @@ PYTHON_ARCHIVES = ConfigOption(
 )
 PYTHON_EXECUTABLE = ConfigOption(
     "python.executable", _TEXT, None, "Python of the workers; none means the driver's.", _GROUP
+)
+
+LIB_DIR = ConfigOption(
+    "firesteel.lib-dir",
+    _TEXT,
+    None,
+    "A folder of modules that is on every host already, for all jobs; warns that it is shared.",
+    _GROUP,
 )
 
 # --- checkpoints -------------------------------------------------------------------------------

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 import zipfile
 from collections.abc import Callable
@@ -18,7 +16,7 @@ import cloudpickle
 import firesteel
 from firesteel.common import Configuration
 from firesteel.common.options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
-from firesteel.errors import ConfigurationError
+from firesteel.execution.python_path import importable_root, install_requirements, library_directory
 from firesteel.execution.spark.session import is_local
 
 _shipped: set[tuple[str, str]] = set()
@@ -27,7 +25,10 @@ _shipped: set[tuple[str, str]] = set()
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What was sent: names of archives with Python packages, and whether the program has archives of its own."""
+    """What was sent, and whether the program has archives of its own.
+
+    :param package_archives: Names of unpacked archives with Python packages; folders that are on every host already.
+    """
 
     package_archives: list[str]
     data_archives: bool
@@ -38,12 +39,15 @@ def ship_dependencies(context: Any, configuration: Configuration) -> Dependencie
     if not is_local(context):
         _once(context, "firesteel", lambda: context.addPyFile(_package_zip()))
     for path in configuration.get(PYTHON_FILES) or ():
-        _once(context, path, lambda path=path: context.addPyFile(path))  # type: ignore[misc]
+        _once(context, path, lambda path=path: context.addPyFile(_single_file(path)))  # type: ignore[misc]
     archives = configuration.get(PYTHON_ARCHIVES) or ()
     for entry in archives:
         _once(context, entry, lambda entry=entry: context.addArchive(entry))  # type: ignore[misc]
     requirements = configuration.get(PYTHON_REQUIREMENTS)
     packages = [] if not requirements else [_ship_requirements(context, requirements)]
+    library = library_directory(configuration)
+    if library is not None:
+        packages.append(library)
     return Dependencies(packages, bool(archives))
 
 
@@ -67,17 +71,15 @@ def _ship_requirements(context: Any, requirements: str) -> str:
     return name
 
 
-def install_requirements(requirements: str) -> str:
-    """Install a requirements file (``file`` or ``file#directory of packages``) into a new folder."""
-    path, _, packages = requirements.partition("#")
-    folder = tempfile.mkdtemp(prefix="firesteel-packages-")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "-r", path]
-    if packages:
-        command += ["--no-index", "--find-links", packages]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise ConfigurationError(f"the requirements in {path} could not be installed:\n{done.stderr.strip()}")
-    return folder
+def _single_file(path: str) -> str:
+    """The path itself, or a directory packed into a zip file that Python can import from."""
+    if not os.path.isdir(path):
+        return path
+    name = f"{os.path.basename(path)}-{hashlib.sha256(path.encode()).hexdigest()[:12]}.zip"
+    packed = os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), name)
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add_package(archive, path, importable_root(path))
+    return packed
 
 
 def _package_zip() -> str:
@@ -85,14 +87,15 @@ def _package_zip() -> str:
     path = os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), "firesteel.zip")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in (firesteel, cloudpickle):
-            _add_package(archive, os.path.dirname(os.path.abspath(package.__file__ or "")))
+            folder = os.path.dirname(os.path.abspath(package.__file__ or ""))
+            _add_package(archive, folder, os.path.dirname(folder))
     return path
 
 
-def _add_package(archive: zipfile.ZipFile, package_dir: str) -> None:
-    parent = os.path.dirname(package_dir)
+def _add_package(archive: zipfile.ZipFile, package_dir: str, root: str) -> None:
+    """Add all Python files of a folder, under their paths below ``root``."""
     for folder, _, names in os.walk(package_dir):
         for name in names:
             if name.endswith(".py"):
                 full = os.path.join(folder, name)
-                archive.write(full, os.path.relpath(full, parent))
+                archive.write(full, os.path.relpath(full, root))
