@@ -18,7 +18,7 @@ from firesteel.execution.clock import processing_clock
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
-from firesteel.execution.job_metrics import EpochStats, job_watermark
+from firesteel.execution.job_metrics import EpochStats, job_watermark, newest_timestamp
 from firesteel.execution.progress import ProgressLine
 from firesteel.execution.sources import SourceCoordinator
 from firesteel.model.source import DriverSource
@@ -286,10 +286,11 @@ class JobDriver:
             if result.report is not None
         ]
         self._budget.observe(max(reads, default=0), seconds)
-        stats = EpochStats(self._epoch, sum(reads), seconds, job_watermark(results), checkpoint_id)
+        watermark, newest = job_watermark(results), newest_timestamp(results)
+        stats = EpochStats(self._epoch, sum(reads), seconds, watermark, newest, checkpoint_id)
         self._job.metrics.record(self._plan, results, stats, self._budget.saturated)
         if self._progress is not None:
-            self._progress.show(self._job.metrics, stats, self._clock())
+            self._progress.show(self._job.metrics, stats)
 
     def _end(self, error: BaseException | None) -> BaseException | None:
         """Close everything and settle the job's last status."""

@@ -14,12 +14,15 @@ from firesteel.plan.job_plan import JobPlan
 
 @dataclass(frozen=True)
 class EpochStats:
-    """One epoch: how many records its sources read and how long it took; the job's watermark after it."""
+    """One epoch: how many records its sources read and how long it took; the job's watermark after it, and the time of
+    about the newest record that was read.
+    """
 
     epoch: int
     records: int
     seconds: float
     watermark: int
+    newest: int
     checkpoint_id: int | None = None
 
 
@@ -116,6 +119,12 @@ class JobMetrics:
             for name, count in metrics.user.counters.items():
                 totals[name] = totals.get(name, 0) + count
         return totals
+
+
+def newest_timestamp(results: list[LevelResult]) -> int:
+    """The time of about the newest record that any source has read."""
+    reports = [result.report for result in results if result.report is not None]
+    return max((source.newest for report in reports for source in report.sources.values()), default=MIN_WATERMARK)
 
 
 def job_watermark(results: list[LevelResult]) -> int:

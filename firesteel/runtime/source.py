@@ -38,11 +38,14 @@ class SourceReport:
 
     :param positions: New position of each split that was asked for, and whether it has ended.
     :param watermarks: The watermark of each split, for alignment.
+    :param newest: The highest timestamp at the end of any batch so far: where the stream has come to, give or take a
+        batch, without looking at each record.
     """
 
     positions: dict[str, tuple[Any, bool]] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
     records: int = 0
+    newest: int = MIN_WATERMARK
 
 
 class SourceOperator(Operator):
@@ -56,7 +59,7 @@ class SourceOperator(Operator):
         self._runs: dict[str, StrategyRun] = {}
         self._restored_runs: dict[str, Any] = {}
         self._ended_splits: set[str] = set()
-        self._advanced = MIN_WATERMARK
+        self._newest = MIN_WATERMARK
         self._batch_records = 0
         self.ended = False
 
@@ -95,6 +98,7 @@ class SourceOperator(Operator):
         else:
             self._advance()
             self.output.emit_status(self._idle(task))
+        report.newest = self._newest
         return report
 
     def _read_splits(self, task: SourceTask, expired: Callable[[], bool], report: SourceReport) -> None:
@@ -144,6 +148,8 @@ class SourceOperator(Operator):
             return
         run = self._run_of(split_id)
         stamped = Batch(batch.values, run.stamp(batch.values, batch.timestamps))
+        if stamped.timestamps:
+            self._newest = max(self._newest, stamped.timestamps[-1])
         run.run(stamped, self.context.clock.now, self.output.emit, lambda _: self._advance())
 
     def _run_of(self, split_id: str) -> StrategyRun | Any:

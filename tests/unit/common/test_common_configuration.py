@@ -298,5 +298,5 @@ def test_settings_in_the_environment_variable_are_written_like_a_file(monkeypatc
 
 def test_an_unknown_key_in_the_environment_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIRESTEEL_PROPERTIES", "execution.tarket: in-process")
-    with pytest.raises(UnknownOptionError, match="execution.target"):
+    with pytest.raises(UnknownOptionError, match=r"execution\.target"):
         Configuration.from_environment()
