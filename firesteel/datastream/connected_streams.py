@@ -18,6 +18,7 @@ from firesteel.model.functions import (
     CoMapFunction,
     CoProcessFunction,
     Function,
+    InputSelectable,
     KeyedCoProcessFunction,
     KeyedStateStore,
     KeySelector,
@@ -33,9 +34,11 @@ from firesteel.runtime.co import (
     CoFlatMapOperator,
     CoMapOperator,
     CoProcessOperator,
+    InputSelectingOperator,
     KeyedCoProcessOperator,
 )
 from firesteel.runtime.operator import Operator
+from firesteel.runtime.user_function import FunctionOperator
 
 _STATE_GETTERS = {name for name in vars(KeyedStateStore) if name.startswith("get_")}
 
@@ -107,7 +110,7 @@ class ConnectedStreams:
     def _transform(
         self,
         name: str,
-        operator: Callable[[Any], Operator],
+        operator: Callable[[Any], FunctionOperator],
         function: Function,
         output_type: TypeInformation | None,
         method: str,
@@ -116,13 +119,16 @@ class ConnectedStreams:
         if not self._is_keyed() and _asks_for_keyed_state(function):
             self._require_keys(function, method)
         environment = self.stream1.get_execution_environment()
+        factory: Callable[[], Operator] = partial(operator, function)
+        if isinstance(function, InputSelectable):
+            factory = partial(_selecting_input, operator, function)
         node = OperatorTransformation(
             id=environment._next_id(),
             name=name,
             inputs=[self.stream1._transformation, self.stream2._transformation],
             call_site=user_call_site(),
             output_type=output_type,
-            factory=partial(operator, function),
+            factory=factory,
             key_selectors=self._key_selectors(),
         )
         return DataStream(environment, environment._add(node))
@@ -159,6 +165,11 @@ class ConnectedStreams:
             f"{method}: {describe(function)} uses state per key, but {which}. "
             "Key both: first.key_by(...).connect(second.key_by(...))."
         )
+
+
+def _selecting_input(operator: Callable[[Any], FunctionOperator], function: Function) -> Operator:
+    """The operator of a function that chooses which input it reads."""
+    return InputSelectingOperator(operator(function))
 
 
 def _asks_for_keyed_state(function: Function) -> bool:
