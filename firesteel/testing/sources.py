@@ -129,7 +129,7 @@ class ScriptedSource(DriverSource):
 
 
 class _ScriptReader(DriverReader):
-    """Its state is its place in the script."""
+    """Its state is its place in the script. Behind the last step there is one more place: the end has been told."""
 
     def __init__(self, source: ScriptedSource, subtask: int, script: Sequence[Any]) -> None:
         self._source = source
@@ -141,33 +141,36 @@ class _ScriptReader(DriverReader):
         self._place = restored or 0
 
     def has_data(self) -> bool:
-        return self._place < len(self._script)
+        return not self.is_finished()
 
     def take(self, max_records: int) -> tuple[SourceEvents, Any]:
         events = SourceEvents()
         records = 0
-        while self._place < len(self._script) and records < max_records:
-            step = self._script[self._place]
+        while records < max_records and not self.is_finished():
+            step = self._script[self._place] if self._place < len(self._script) else None
             if step is CRASH and (self._subtask, self._place) not in self._source.crashed:
                 if events.entries:
                     break
                 self._crash()
             self._place += 1
-            if step is EPOCH_CUT or step is CRASH:
-                break
-            if isinstance(step, _ProcessingTime):
-                assert self._source.clock is not None
-                self._source.clock.move_to(step.now)
+            if self.is_finished() or self._ends_epoch(step):
                 break
             records += _add(step, events.entries)
         return events, self._place
+
+    def _ends_epoch(self, step: Any) -> bool:
+        if isinstance(step, _ProcessingTime):
+            assert self._source.clock is not None
+            self._source.clock.move_to(step.now)
+            return True
+        return step is EPOCH_CUT or step is CRASH
 
     def _crash(self) -> None:
         self._source.crashed.add((self._subtask, self._place))
         raise InjectedFailure(f"step {self._place} of the script of subtask {self._subtask} says CRASH")
 
     def is_finished(self) -> bool:
-        return self._place >= len(self._script)
+        return self._place > len(self._script)
 
     def close(self) -> None:
         return None
