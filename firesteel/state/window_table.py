@@ -25,7 +25,7 @@ class WindowTable(ValueTable):
     def __init__(self) -> None:
         super().__init__()
         self.entries: dict[Any, dict[Any, Any]] = {}
-        self.dirty: dict[Any, set[Any]] = {}  # type: ignore[assignment]
+        self.dirty: dict[Any, dict[Any, None]] = {}  # type: ignore[assignment]
         self._removed: dict[Any, list[Any]] = {}
         self._stored: set[Any] = set()
         """The namespaces that the last checkpoint knows: removing others need not be written."""
@@ -33,14 +33,17 @@ class WindowTable(ValueTable):
     def __len__(self) -> int:
         return sum(map(len, self.entries.values()))
 
-    def of_window(self, namespace: Any) -> tuple[dict[Any, Any], set[Any]]:
-        """The values of a namespace by key, and the set in which the keys that change must be noted."""
+    def of_window(self, namespace: Any) -> tuple[dict[Any, Any], dict[Any, None]]:
+        """The values of a namespace by key, and the dict into which the keys that change must be put.
+
+        A dict, not a set: what is restored then has the order in which it came.
+        """
         values = self.entries.get(namespace)
         if values is None:
             values = self.entries[namespace] = {}
         changed = self.dirty.get(namespace)
         if changed is None:
-            changed = self.dirty[namespace] = set()
+            changed = self.dirty[namespace] = {}
         return values, changed
 
     def pop_window(self, namespace: Any) -> dict[Any, Any]:
@@ -58,7 +61,7 @@ class WindowTable(ValueTable):
         key, namespace = entry_key
         values, changed = self.of_window(namespace)
         values[key] = value
-        changed.add(key)
+        changed[key] = None
 
     def remove(self, entry_key: Any) -> None:
         """Forget the value of ``(key, namespace)``."""
@@ -66,7 +69,7 @@ class WindowTable(ValueTable):
         values = self.entries.get(namespace)
         if values is not None and key in values:
             del values[key]
-            self.dirty.get(namespace, set()).discard(key)
+            self.dirty.get(namespace, {}).pop(key, None)
             self._removed.setdefault(namespace, []).append(key)
             if not values:
                 self.entries.pop(namespace)

@@ -75,7 +75,7 @@ class AlignedWindowOperator(WindowOperatorBase):
             self._spread(batch.keys, stamps)
             self.side.flush(self.output)
 
-    def _open_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any], set[Any]]:
+    def _open_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any], dict[Any, None]]:
         due = self.first_due(slot)
         if due < self._next_due:
             self._next_due = due
@@ -85,7 +85,7 @@ class AlignedWindowOperator(WindowOperatorBase):
         """All records of the batch belong to one slot."""
         values, changed = self._open_slot(slot)
         assert self.cursor is not None
-        changed.update(keys)
+        changed.update(dict.fromkeys(keys))
         if self.fold.reducing:
             reduce = self.fold.reduce
             for key, value in zip(keys, self.cursor):
@@ -97,27 +97,32 @@ class AlignedWindowOperator(WindowOperatorBase):
 
     def _spread(self, keys: Sequence[Any], stamps: Sequence[int]) -> None:
         """The records of the batch belong to several slots, or to one that is over."""
-        start, end = 0, 0
-        values: dict[Any, Any] | None = None
-        changed: set[Any] = set()
-        mark, fold = changed.add, self.fold
-        reducing = fold.reducing
-        reduce, add, create = fold.reduce, fold.add, fold.create
+        origin, end = self.slot_of(None, stamps[0])
+        width = end - origin
+        start = end
+        slots: dict[int, tuple[dict[Any, Any] | None, dict[Any, None]]] = {}
+        fold = self.fold
+        reducing, reduce, add, create = fold.reducing, fold.reduce, fold.add, fold.create
         assert self.cursor is not None
         for key, stamp, value in zip(keys, stamps, self.cursor):
             if stamp < start or stamp >= end:
-                slot = self.slot_of(value, stamp)
-                start, end = slot
-                values, changed = (None, changed) if self.is_over(slot) else self._open_slot(slot)
-                mark = changed.add
+                start = stamp - (stamp - origin) % width
+                end = start + width
+                if start not in slots:
+                    slots[start] = self._find_slot(TimeWindow(start, end))
+                values, changed = slots[start]
             if values is None:
                 self.drop_late(value, stamp)
                 continue
-            mark(key)
+            changed[key] = None
             if reducing:
                 values[key] = reduce(values[key], value) if key in values else value
             else:
                 values[key] = add(value, values[key] if key in values else create())
+
+    def _find_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any] | None, dict[Any, None]]:
+        """The values of a slot, None if it is over, and where to note changed keys."""
+        return (None, {}) if self.is_over(slot) else self._open_slot(slot)
 
     # ---- firing ------------------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ class PaneWindowOperator(AlignedWindowOperator):
         """Whether a slot holds a window that has fired already instead of a pane."""
         return bool(slot[1] - slot[0] == self._size)
 
-    def _open_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any], set[Any]]:
+    def _open_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any], dict[Any, None]]:
         if not self._is_second_firing(slot):
             self._combiner.pane_changes(slot[0])
         return super()._open_slot(slot)

@@ -6,7 +6,7 @@ extended does not move its timer: when the old one comes up, the session is foun
 
 from __future__ import annotations
 
-import heapq
+from heapq import heappop, heappush
 from typing import Any
 
 from firesteel.model.assigners import EventTimeSessionWindows, ProcessingTimeSessionWindows
@@ -17,7 +17,7 @@ from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.contents import Fold
 from firesteel.runtime.windowing.spec import WindowSpec
 from firesteel.state.backend import value_table
-from firesteel.state.tables import ABSENT, ValueTable
+from firesteel.state.tables import ValueTable
 
 # A session: [start, end, accumulator, when to look at it]. Changed in place.
 _START, _END, _VALUE, _LOOK = 0, 1, 2, 3
@@ -55,7 +55,7 @@ class SessionWindowOperator(WindowOperatorBase):
         """Look at the session again at its end."""
         session[_LOOK] = look = session[_END] - 1
         self._sequence = sequence = self._sequence + 1
-        heapq.heappush(self._heap, (look, sequence, key))
+        heappush(self._heap, (look, sequence, key))
 
     # ---- records -----------------------------------------------------------------------------------------------
 
@@ -74,14 +74,18 @@ class SessionWindowOperator(WindowOperatorBase):
         for value, stamp, key in zip(cursor, stamps, keys):
             end = stamp + gap if gap is not None else self._end_of(value, stamp)
             sessions = entries.get(key)
-            if sessions is not None:
-                session = sessions[-1]
-                if session[0] <= stamp <= session[1]:
-                    if end > session[1]:
-                        session[1] = end
-                    session[2] = reduce(session[2], value) if reducing else add(value, session[2])
-                    continue
-            self._add(key, sessions, stamp, end, value)
+            if sessions is None:
+                self._open(key, [], stamp, end, value)
+                continue
+            session = sessions[-1]
+            if session[0] <= stamp <= session[1]:
+                if end > session[1]:
+                    session[1] = end
+                session[2] = reduce(session[2], value) if reducing else add(value, session[2])
+            elif stamp > session[1]:
+                self._open(key, sessions, stamp, end, value)
+            else:
+                self._meet(key, sessions, stamp, end, value)
         self._table.dirty.update(keys)
         self.side.flush(self.output)
 
@@ -90,23 +94,31 @@ class SessionWindowOperator(WindowOperatorBase):
         end: int = window.end
         return end
 
-    def _add(self, key: Any, sessions: list[Session] | None, start: int, end: int, value: Any) -> None:
-        """A record that does not simply extend the last session: it opens one, or touches any of them."""
-        met = [session for session in sessions or () if session[_START] <= end and start <= session[_END]]
-        if not met:
-            if self.event_time and end - 1 <= self.watermark:
-                self.drop_late(value, start)
-                return
-            session = [start, end, self.fold.step(ABSENT, value), 0]
-            self._wait(key, session)
-            self._table.entries[key] = sorted([*(sessions or ()), session], key=_start_of)
+    def _open(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
+        """Open a session behind all others of the key."""
+        if end - 1 <= self.watermark and self.event_time:
+            self.drop_late(value, start)
             return
-        assert sessions is not None
+        fold = self.fold
+        session = [start, end, value if fold.reducing else fold.add(value, fold.create()), end - 1]
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._heap, (end - 1, sequence, key))
+        self._table.entries[key] = [*sessions, session]
+
+    def _meet(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
+        """A record from before the last session: it opens a session, or belongs to one or several."""
+        met = [session for session in sessions if session[_START] <= end and start <= session[_END]]
+        if not met:
+            self._open(key, sessions, start, end, value)
+            if key in self._table.entries:
+                self._table.entries[key].sort(key=_start_of)
+            return
         session = self._merge(met)
         session[_START] = min(session[_START], start)
         session[_END] = max(session[_END], end)
         session[_VALUE] = self.fold.step(session[_VALUE], value)
-        self._table.entries[key] = [other for other in sessions if other is session or other not in met]
+        gone = set(map(id, met[1:]))
+        self._table.entries[key] = [other for other in sessions if id(other) not in gone]
 
     def _merge(self, met: list[Session]) -> Session:
         """Put sessions together into the first of them, which is looked at when the earliest was to be."""
@@ -131,16 +143,15 @@ class SessionWindowOperator(WindowOperatorBase):
     def _fire_until(self, time: int) -> None:
         heap, entries = self._heap, self._table.entries
         while heap and heap[0][0] <= time:
-            look, _, key = heapq.heappop(heap)
+            look, _, key = heappop(heap)
             sessions = entries.get(key, ())
             for session in sessions:
-                if session[_LOOK] != look:
-                    continue
-                if session[_END] - 1 > look:
-                    self._wait(key, session)
-                else:
-                    self._fire(key, sessions, session)
-                break
+                if session[_LOOK] == look:
+                    if session[_END] - 1 > look:
+                        self._wait(key, session)
+                    else:
+                        self._fire(key, sessions, session)
+                    break
 
     def _fire(self, key: Any, sessions: list[Session], session: Session) -> None:
         if len(sessions) == 1:
@@ -148,10 +159,15 @@ class SessionWindowOperator(WindowOperatorBase):
         else:
             self._table.entries[key] = [other for other in sessions if other is not session]
         self._table.dirty.add(key)
-        window = TimeWindow(session[_START], session[_END])
-        namespace = tuple(window)
-        self.evaluate(key, window, namespace, self.fold.results((session[_VALUE],)))
-        self.clear_function(key, window, namespace)
+        start, end, value, _ = session
+        result = value if self.fold.reducing else self.fold.result(value)
+        if self._evaluate is None:
+            self._values.append(result)
+            self._timestamps.append(end - 1)
+        else:
+            window = TimeWindow(start, end)
+            self.evaluate(key, window, (start, end), (result,))
+            self.clear_function(key, window, (start, end))
 
     def next_processing_timer(self) -> int | None:
         """When the driver must start an epoch for us."""
