@@ -380,7 +380,8 @@ class LevelSubtask:
             sent_to = (row[2], row[1])
             report.sent[sent_to] = report.sent.get(sent_to, 0) + 1
         if all(chain.ended for chain in self.chains.values()):
-            self.close()
+            for error in self.close():
+                raise error
         return produced, report
 
     def _run_chain(
