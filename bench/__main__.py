@@ -1,0 +1,145 @@
+"""Runs the benchmarks, prints a table and writes bench/results/<time>.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyspark
+
+import firesteel
+from bench import baselines, programs
+from bench.measure import Bench, Throughput
+from firesteel.common import Configuration
+from firesteel.execution.spark.session import spark_session
+
+RESULTS = Path(__file__).parent / "results"
+Report = dict[str, Any]
+
+
+def throughput_of(bench: Bench, name: str, title: str, records: int, repetitions: int, **sizes: int) -> Report:
+    """Measure one program against its loop."""
+    build = partial(getattr(programs, name), records=records, **sizes)
+    loop = partial(getattr(baselines, name), records, **sizes)
+    measured = bench.throughput(build, loop, records, repetitions)
+    print(f"{title:42} {_rates(measured)}", flush=True)
+    return {"name": name, **sizes, "records": records, **asdict(measured)}
+
+
+def _rates(measured: Throughput) -> str:
+    return (
+        f"{measured.records_per_second:>11,.0f} {measured.loop_records_per_second:>11,.0f} {measured.ratio:>7.2f} "
+        f"{measured.epoch_seconds * 1000:>8.0f} ms {measured.startup_seconds:>7.1f} s"
+    )
+
+
+def throughputs(bench: Bench, scale: float, repetitions: int) -> Report:
+    """Records per second of all programs, and their ratio to a loop on one core."""
+    print(f"\n{'program':42} {'records/s':>11} {'loop':>11} {'ratio':>7} {'epoch':>11} {'start-up':>9}")
+    run = partial(throughput_of, bench, repetitions=repetitions)
+    return {
+        "programs": [
+            run("running_sum", "keyed running sum, 10,000 keys", int(6e6 * scale), keys=10_000),
+            run("word_count", "word count (lines of ten words)", int(6e5 * scale)),
+            run("stateless", "stateless map and filter", int(12e6 * scale)),
+            run("tumbling_sum", "event-time tumbling sum, 1,000 keys", int(4e6 * scale), keys=1000),
+        ]
+    }
+
+
+def key_counts(bench: Bench, scale: float, repetitions: int) -> Report:
+    """The cost of a record by the number of keys."""
+    print(f"\n{'keyed running sum by number of keys':42} {'records/s':>11} {'loop':>11} {'ratio':>7}")
+    run = partial(throughput_of, bench, "running_sum", repetitions=repetitions)
+    counts = (1_000, 10_000, 100_000, 1_000_000)
+    reports = [run(f"{keys:>12,} keys", int(6e6 * scale), keys=keys) for keys in counts]
+    rates = [report["records_per_second"] for report in reports]
+    print(f"cost per record, dearest to cheapest: {max(rates) / min(rates):.2f}")
+    return {"keys": reports}
+
+
+def overheads(bench: Bench, scale: float, repetitions: int) -> Report:
+    """What an empty epoch costs, against a bare Spark job; and latency, against empty epochs."""
+    bare, empty = [], []
+    bench.bare_jobs(10)
+    for _ in range(repetitions):
+        bare += bench.bare_jobs(20)
+        empty += bench.empty_epochs(4 * scale)
+    bare_ms, empty_ms = statistics.median(bare) * 1000, statistics.median(empty) * 1000
+    print(f"\nempty epoch of two levels {empty_ms:.0f} ms, bare RDD job of two stages {bare_ms:.0f} ms: ", end="")
+    print(f"{empty_ms / bare_ms:.2f} times", flush=True)
+    latencies = sorted(bench.latencies(10_000, 10 * scale, skip=5))
+    p50, p99 = (latencies[int(len(latencies) * share)] * 1000 for share in (0.5, 0.99))
+    print(f"latency at 10,000 records/s, two levels: p50 {p50:.0f} ms, p99 {p99:.0f} ms", end="")
+    print(f"; p50 is {p50 / empty_ms:.1f} empty epochs", flush=True)
+    return {
+        "empty_epoch_ms": empty_ms,
+        "bare_job_ms": bare_ms,
+        "epoch_overhead": empty_ms / bare_ms,
+        "latency_p50_ms": p50,
+        "latency_p99_ms": p99,
+    }
+
+
+PARTS: dict[str, Callable[[Bench, float, int], Report]] = {
+    "throughput": throughputs,
+    "keys": key_counts,
+    "overhead": overheads,
+}
+
+
+def machine() -> Report:
+    """Where this is measured."""
+    model = [line for line in _cpu_lines() if line.startswith("model name")]
+    return {
+        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "cpu": model[0].partition(":")[2].strip() if model else platform.processor(),
+        "cores": os.cpu_count(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "pyspark": pyspark.__version__,
+        "firesteel": firesteel.__version__,
+    }
+
+
+def _cpu_lines() -> list[str]:
+    info = Path("/proc/cpuinfo")
+    return info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure; everything if not given")
+    parser.add_argument("--quick", action="store_true", help="fewer records, one repetition: to see that it runs")
+    parser.add_argument("--repetitions", type=int, default=3, help="each number is the median of so many")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="an option for the jobs")
+    chosen = parser.parse_args(arguments)
+    scale, repetitions = (0.1, 1) if chosen.quick else (1.0, chosen.repetitions)
+
+    report: Report = {"machine": machine()}
+    print(" ".join(f"{key}: {value};" for key, value in report["machine"].items()))
+    options = {"firesteel.master": "local[2]", **dict(pair.split("=", 1) for pair in chosen.set)}
+    spark = spark_session(Configuration.from_dict(options))
+    bench = Bench(spark, options)
+    for name in chosen.parts or PARTS:
+        report.update(PARTS[name](bench, scale, repetitions))
+    spark.stop()
+
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
+    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(f"\nwritten to {path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else f"\nwritten to {path}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

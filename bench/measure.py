@@ -1,0 +1,155 @@
+"""Measuring: throughput of a program against its loop, the cost of an epoch, latency."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from firesteel.common import Configuration
+from firesteel.connectors.datagen import RateLimiterStrategy
+from firesteel.connectors.discarding import DiscardingSink
+from firesteel.datastream import SourceFunction, StreamExecutionEnvironment
+
+Build = Callable[[StreamExecutionEnvironment], None]
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """The median over some repetitions."""
+
+    records_per_second: float
+    loop_records_per_second: float
+    ratio: float
+    startup_seconds: float
+    epoch_seconds: float
+
+
+@dataclass(frozen=True)
+class _JobRun:
+    records_per_second: float
+    startup_seconds: float
+    epoch_seconds: float
+
+
+class Bench:
+    """Runs programs in one Spark session.
+
+    :param options: Configuration of the jobs, besides the defaults.
+    """
+
+    def __init__(self, spark: Any, options: dict[str, Any]) -> None:
+        self._spark = spark
+        self._configuration = Configuration.from_dict(options)
+
+    def environment(self) -> StreamExecutionEnvironment:
+        """A new environment on the session of the benchmark."""
+        return StreamExecutionEnvironment.get_execution_environment(self._configuration, self._spark)
+
+    def throughput(
+        self, build: Build, loop: Callable[[], Any], records: int, repetitions: int, warmup: float = 0.3
+    ) -> Throughput:
+        """Run loop and job in turns, so that whatever disturbs the machine disturbs both."""
+        loops, jobs = [], []
+        for _ in range(repetitions):
+            started = time.perf_counter()
+            loop()
+            loops.append(records / (time.perf_counter() - started))
+            jobs.append(self._run(build, records, warmup))
+        return Throughput(
+            records_per_second=statistics.median(job.records_per_second for job in jobs),
+            loop_records_per_second=statistics.median(loops),
+            ratio=statistics.median(job.records_per_second / rate for job, rate in zip(jobs, loops)),
+            startup_seconds=statistics.median(job.startup_seconds for job in jobs),
+            epoch_seconds=statistics.median(job.epoch_seconds for job in jobs),
+        )
+
+    def _run(self, build: Build, records: int, warmup: float) -> _JobRun:
+        """One job. Its steady state is what comes after ``warmup``, a share of the records; the rest is start-up:
+        opening functions, the first epochs, which are small, and closing.
+        """
+        env = self.environment()
+        build(env)
+        started = time.perf_counter()
+        client = env.execute_async("bench")
+        client.get_job_execution_result().result()
+        whole = time.perf_counter() - started
+        epochs = client.get_metrics().epochs
+        done, steady = 0, []
+        for epoch in epochs:
+            if done >= warmup * records:
+                steady.append(epoch)
+            done += epoch.records
+        # The last epoch is cut short by the end of the input.
+        steady = steady[:-1] or steady or epochs[-1:]
+        seconds = sum(epoch.seconds for epoch in steady)
+        rate = sum(epoch.records for epoch in steady) / seconds
+        return _JobRun(rate, max(whole - records / rate, 0.0), seconds / len(steady))
+
+    def empty_epochs(self, seconds: float) -> list[float]:
+        """Durations of epochs of two levels that hold next to no records."""
+        env = self.environment()
+        trickle = env.from_data_generator(lambda number: number, None, RateLimiterStrategy.per_second(100))
+        trickle.key_by(lambda number: number % 10).map(lambda number: number).sink_to(DiscardingSink())
+        client = env.execute_async("empty epochs")
+        time.sleep(seconds)
+        client.cancel().result()
+        return [epoch.seconds for epoch in client.get_metrics().epochs[3:]]
+
+    def bare_jobs(self, count: int) -> list[float]:
+        """Durations of Spark jobs of two stages with as many tasks, and nothing else."""
+        context = self._spark.sparkContext
+        width = context.defaultParallelism
+
+        def stage(index: int, rows: Iterator[Any]) -> Iterator[Any]:
+            yield from [(index, row) for row in rows]
+
+        durations = []
+        for _ in range(count):
+            started = time.perf_counter()
+            rows = context.parallelize([(index, b"") for index in range(width)], width)
+            rows.mapPartitionsWithIndex(stage).partitionBy(width, int).mapPartitionsWithIndex(stage).collect()
+            durations.append(time.perf_counter() - started)
+        return durations
+
+    def latencies(self, rate: int, seconds: float, skip: float) -> list[float]:
+        """How long records of a live source are under way to the driver through two levels.
+
+        :param skip: How many seconds at the start are left out.
+        """
+        env = self.environment()
+        ticks = env.add_source(Ticks(rate, skip + seconds))
+        results = ticks.key_by(lambda tick: tick[0] % 1000).map(lambda tick: tick)
+        latencies = []
+        first = None
+        with results.execute_and_collect("latency") as arrived:
+            for _, created in arrived:
+                now = time.time()
+                first = first or now
+                if now - first > skip:
+                    latencies.append(now - created)
+        return latencies
+
+
+class Ticks(SourceFunction):
+    """Numbers with the time of their creation, at a fixed rate."""
+
+    def __init__(self, rate: int, seconds: float) -> None:
+        self._rate = rate
+        self._seconds = seconds
+        self._running = True
+
+    def run(self, ctx: SourceFunction.SourceContext) -> None:
+        started = time.time()
+        made = 0
+        while self._running and made < self._rate * self._seconds:
+            due = int((time.time() - started) * self._rate)
+            for number in range(made, due):
+                ctx.collect((number, time.time()))
+            made = max(made, due)
+            time.sleep(0.001)
+
+    def cancel(self) -> None:
+        self._running = False
