@@ -49,6 +49,12 @@ def _named_parts(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, functools.partial):
         yield from ((f"argument {index} of {value.func!r}", part) for index, part in enumerate(value.args))
         yield from ((f"argument {name!r}", part) for name, part in value.keywords.items())
+    elif isinstance(value, dict):
+        yield from ((f"entry {key!r}", part) for key, part in value.items())
+    elif isinstance(value, (list, tuple)):
+        yield from ((f"item {index}", part) for index, part in enumerate(value))
+    elif isinstance(value, dict):
+        yield from ((f"entry {name!r}", part) for name, part in value.items())
     elif inspect.ismethod(value):
         yield (f"the object of method {value.__qualname__}", value.__self__)
     elif inspect.isfunction(value):
