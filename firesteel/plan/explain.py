@@ -52,7 +52,7 @@ def _side(input_index: int) -> str:
 
 
 def explain_text(plan: JobPlan) -> str:
-    """The plan as text: levels (Spark stages), the chains in them (one pass each), and the exchanges between them."""
+    """The plan as text: levels (Spark stages), their chains (one pass each), the exchanges between them, the slots."""
     names = {operator.id: operator.info.name for chain in plan.chains for operator in chain.operators}
     mode = "BATCH" if plan.batch_mode else "STREAMING"
     lines = [f"{plan.name}: {plan.level_count} level(s), {plan.parallelism} slot(s), {mode}"]
@@ -66,6 +66,8 @@ def explain_text(plan: JobPlan) -> str:
                     tag = f" [{edge.tag.name}]" if edge.tag else ""
                     lines.append(f"    <= {edge.kind} from {names[edge.operator]}{tag}")
             lines.append(f"    {chain.name}  x{chain.parallelism}")
+    lines.append("slots:")
+    lines += [f"    {number}: {'; '.join(tasks)}" for number, tasks in enumerate(slot_table(plan), 1)]
     return "\n".join(lines)
 
 
