@@ -13,6 +13,8 @@ from firesteel.datastream.checkpoint_storage import (
 )
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.data_stream import (
+    BroadcastConnectedStream,
+    BroadcastStream,
     CachedDataStream,
     CloseableIterator,
     ConnectedStreams,
@@ -76,6 +78,8 @@ __all__ = [
     "DataStream",
     "KeyedStream",
     "ConnectedStreams",
+    "BroadcastStream",
+    "BroadcastConnectedStream",
     "CachedDataStream",
     "DataStreamSink",
     "CloseableIterator",

@@ -1,5 +1,6 @@
 """The streams of the API, under the module name that PyFlink has for them."""
 
+from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
 from firesteel.datastream.cache import CachedDataStream
 from firesteel.datastream.collect import CloseableIterator
 from firesteel.datastream.connected_streams import ConnectedStreams
@@ -8,6 +9,8 @@ from firesteel.datastream.sink import DataStreamSink
 from firesteel.datastream.stream import DataStream
 
 __all__ = [
+    "BroadcastConnectedStream",
+    "BroadcastStream",
     "CachedDataStream",
     "CloseableIterator",
     "ConnectedStreams",

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from firesteel.errors import UnsupportedError
 from firesteel.model.functions import Function, KeySelector, Partitioner
 from firesteel.model.functions.adapt import as_key_selector, as_partitioner, bound_call, describe
+from firesteel.model.state import MapStateDescriptor
 from firesteel.plan.graph import PartitionTransformation, Transformation, user_call_site
 from firesteel.runtime import partitioners
 from firesteel.runtime.partitioners import Partitioning
 
 if TYPE_CHECKING:
+    from firesteel.datastream.broadcast_streams import BroadcastStream
     from firesteel.datastream.stream import DataStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -51,9 +53,36 @@ class Repartitioning(ABC):
         """Send all records to the first subtask."""
         return self._partition("global_()", Partitioning(partitioners.GLOBAL))
 
-    def broadcast(self) -> DataStream:
-        """Send every record to all subtasks."""
-        return self._partition("broadcast()", Partitioning(partitioners.BROADCAST))
+    @overload
+    def broadcast(self) -> DataStream: ...
+
+    @overload
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> BroadcastStream: ...
+
+    def broadcast(
+        self,
+        broadcast_state_descriptor: MapStateDescriptor | None = None,
+        *other_broadcast_state_descriptors: MapStateDescriptor,
+    ) -> DataStream | BroadcastStream:
+        """Send every record to all subtasks.
+
+        With descriptors of broadcast states the result is a :class:`BroadcastStream`, to be connected with the stream
+        whose function keeps the records in these states::
+
+            RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())
+            items.connect(rules.broadcast(RULES)).process(MatchRules())
+        """
+        stream = self._partition("broadcast()", Partitioning(partitioners.BROADCAST))
+        if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
+            return stream
+        from firesteel.datastream.broadcast_streams import BroadcastStream
+
+        descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
+        return BroadcastStream(stream, descriptors)  # type: ignore[arg-type]  # None among several is refused there
 
     def partition_custom(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
@@ -44,6 +44,7 @@ from firesteel.runtime.process import ProcessOperator
 from firesteel.runtime.watermarks import TimestampsAndWatermarksOperator
 
 if TYPE_CHECKING:
+    from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
     from firesteel.datastream.cache import CachedDataStream
     from firesteel.datastream.connected_streams import ConnectedStreams
     from firesteel.datastream.keyed_stream import KeyedStream
@@ -203,13 +204,23 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
         )
         return DataStream(self._environment, self._environment._add(node))
 
-    def connect(self, ds: DataStream) -> ConnectedStreams:
+    @overload
+    def connect(self, ds: DataStream) -> ConnectedStreams: ...
+
+    @overload
+    def connect(self, ds: BroadcastStream) -> BroadcastConnectedStream: ...
+
+    def connect(self, ds: DataStream | BroadcastStream) -> ConnectedStreams | BroadcastConnectedStream:
         """Put this stream and another one, of any type, before one function with a method for each.
 
-        Keyed streams connected with keyed ones share state between both inputs.
+        Keyed streams connected with keyed ones share state between both inputs. A stream connected with a
+        :class:`BroadcastStream` reads broadcast state.
         """
+        from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
         from firesteel.datastream.connected_streams import ConnectedStreams
 
+        if isinstance(ds, BroadcastStream):
+            return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         return ConnectedStreams(self, ds)
 
     def key_by(

@@ -95,6 +95,12 @@ class SubtaskRuntimeContext(RuntimeContext):
         handle: AggregatingState[Any, Any] = self._handle(state_descriptor)
         return handle
 
+    def state_of_all_keys(self, descriptor: StateDescriptor) -> tuple[Any, list[Any]]:
+        """A state handle, and all keys of this subtask that have the state."""
+        handle = self._handle(descriptor)
+        assert self._handles is not None
+        return handle, self._handles.keys(descriptor)
+
     def _handle(self, descriptor: StateDescriptor) -> Any:
         if self._handles is None:
             raise NoKeyError(

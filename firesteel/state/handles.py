@@ -283,6 +283,10 @@ class StateHandles:
         self._handles[name] = (descriptor, handle)
         return handle
 
+    def keys(self, descriptor: StateDescriptor) -> list[Any]:
+        """All keys that have the state; a list of the caller's own, so that state may be changed meanwhile."""
+        return list(self.get(descriptor)._table.entries)
+
     @staticmethod
     def _refuse_mismatch(known: StateDescriptor, wanted: StateDescriptor) -> None:
         if type(known) is not type(wanted) or str(known.type_info) != str(wanted.type_info):

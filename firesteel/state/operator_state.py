@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 from firesteel.errors import StateError
 from firesteel.model.state import (
@@ -122,12 +122,25 @@ class ReadOnlyBroadcastHandle(ReadOnlyBroadcastState[Any, Any]):
         self._name = name
 
     def __getattr__(self, attribute: str) -> Any:
-        if attribute in ("put", "put_all", "remove", "clear"):
-            raise StateError(
-                f"broadcast state {self._name!r} is read-only here: only process_broadcast_element may change it, "
-                "so that it stays the same on every subtask"
-            )
+        if attribute in ("put", "put_all", "remove"):
+            self._refuse()
         raise AttributeError(attribute)
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        self._refuse()
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        self._refuse()
+
+    def clear(self) -> NoReturn:
+        """Refused, as every change."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise StateError(
+            f"broadcast state {self._name!r} is read-only here: only process_broadcast_element may change it, "
+            "so that it stays the same on every subtask"
+        )
 
     def get(self, key: Any) -> Any:
         """The value under ``key``, or None."""

@@ -1,0 +1,112 @@
+"""Broadcast streams: records that every subtask of another operator is told, and keeps in broadcast state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from firesteel.common.typeinfo import TypeInformation
+from firesteel.datastream import arguments
+from firesteel.datastream.keyed_stream import KeyedStream
+from firesteel.datastream.stream import DataStream
+from firesteel.errors import ProgramError
+from firesteel.model.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
+from firesteel.model.functions.adapt import describe, expect_function
+from firesteel.model.state import MapStateDescriptor
+from firesteel.plan.graph import OperatorTransformation, user_call_site
+from firesteel.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
+
+
+class BroadcastStream:
+    """A stream whose records go to every subtask, with the broadcast states they are kept in.
+
+    Made by :meth:`DataStream.broadcast` with descriptors; the only use of it is :meth:`DataStream.connect`.
+    """
+
+    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
+        arguments.instances("broadcast", "input_stream", (input_stream,), DataStream, "a DataStream")
+        self.input_stream = input_stream
+        self.broadcast_state_descriptors = _checked(broadcast_state_descriptors)
+
+
+class BroadcastConnectedStream:
+    """A stream, with or without keys, before one function with a broadcast stream.
+
+    ::
+
+        rules = env.from_collection([("min", 5)]).broadcast(RULES)
+        items.connect(rules).process(MatchRules())
+    """
+
+    def __init__(
+        self,
+        non_broadcast_stream: DataStream,
+        broadcast_stream: BroadcastStream,
+        broadcast_state_descriptors: Sequence[MapStateDescriptor],
+    ) -> None:
+        arguments.instances("connect", "ds", (non_broadcast_stream,), DataStream, "a DataStream")
+        arguments.instances("connect", "ds", (broadcast_stream,), BroadcastStream, "a BroadcastStream")
+        non_broadcast_stream._same_environment("connect", broadcast_stream.input_stream)
+        self.non_broadcast_stream = non_broadcast_stream
+        self.broadcast_stream = broadcast_stream
+        self.broadcast_state_descriptors = _checked(broadcast_state_descriptors)
+
+    def process(
+        self,
+        func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
+        output_type: TypeInformation | None = None,
+    ) -> DataStream:
+        """Process both streams with one function; only its broadcast side may change broadcast state.
+
+        A broadcast record is in force before any record of the other stream that is read in the same epoch or later.
+        Event time is that of the slower of the two streams.
+
+        :param func: A :class:`KeyedBroadcastProcessFunction` if the stream is keyed, else a
+            :class:`BroadcastProcessFunction`.
+        """
+        expect_function(func, "process", "func", BroadcastProcessFunction, KeyedBroadcastProcessFunction)
+        arguments.type_information("process", "output_type", output_type)
+        stream = self.non_broadcast_stream
+        self._check_keys(func)
+        operator: Any = KeyedBroadcastOperator if isinstance(stream, KeyedStream) else BroadcastOperator
+        environment = stream.get_execution_environment()
+        node = OperatorTransformation(
+            id=environment._next_id(),
+            name="Co-Process-Broadcast-Keyed" if isinstance(stream, KeyedStream) else "Co-Process-Broadcast",
+            inputs=[self.broadcast_stream.input_stream._transformation, stream._transformation],
+            call_site=user_call_site(),
+            output_type=output_type,
+            factory=partial(operator, func, tuple(self.broadcast_state_descriptors)),
+            key_selectors=(stream._key_selector,) if isinstance(stream, KeyedStream) else None,
+        )
+        return DataStream(environment, environment._add(node))
+
+    def _check_keys(self, func: BroadcastProcessFunction | KeyedBroadcastProcessFunction) -> None:
+        keyed = isinstance(self.non_broadcast_stream, KeyedStream)
+        if isinstance(func, KeyedBroadcastProcessFunction) and not keyed:
+            raise ProgramError(
+                f"process: {describe(func)} is a KeyedBroadcastProcessFunction, but the stream has no keys. "
+                "Key it: stream.key_by(...).connect(broadcast_stream)."
+            )
+        if isinstance(func, BroadcastProcessFunction) and keyed:
+            raise ProgramError(
+                f"process: {describe(func)} is a BroadcastProcessFunction, but the stream is keyed. "
+                "Derive it from KeyedBroadcastProcessFunction, or connect the stream without key_by(...)."
+            )
+
+
+def _checked(descriptors: Sequence[MapStateDescriptor]) -> list[MapStateDescriptor]:
+    """Descriptors of broadcast states: at least one, each under a name of its own."""
+    arguments.instances(
+        "broadcast", "broadcast_state_descriptors", descriptors, MapStateDescriptor, "a MapStateDescriptor"
+    )
+    names = [descriptor.get_name() for descriptor in descriptors]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice or not names:
+        raise ProgramError(
+            f"broadcast: two states have the name {twice[0]!r}. Give each state a name of its own."
+            if twice
+            else "broadcast: a BroadcastStream needs the MapStateDescriptor of at least one state."
+        )
+    return list(descriptors)
