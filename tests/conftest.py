@@ -94,3 +94,11 @@ def _unit_room_rules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pyspark.core.context.SparkContext.__init__", refuse_spark)
     monkeypatch.setattr("pyspark.core.context.SparkContext.getOrCreate", refuse_spark)
     monkeypatch.setattr("pyspark.sql.session.SparkSession.Builder.getOrCreate", refuse_spark)
+
+
+@pytest.fixture
+def keep_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a job that finishes leave its checkpoints behind, for tests that look into them."""
+    from firesteel.state.store import CheckpointStore
+
+    monkeypatch.setattr(CheckpointStore, "delete_everything", lambda self: None)

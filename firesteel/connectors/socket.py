@@ -91,7 +91,7 @@ class _SocketReader(DriverReader):
         self._thread: threading.Thread | None = None
         self._rest = ""
 
-    def open(self, context: RuntimeContext, restored: Any | None, wake: Callable[[], None]) -> None:
+    def open(self, context: RuntimeContext, restored: list[Any] | None, wake: Callable[[], None]) -> None:
         self._wake = wake
         self._buffer = EventBuffer(self._source.buffer_records, wake)
         self._thread = threading.Thread(

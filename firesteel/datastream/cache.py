@@ -106,6 +106,8 @@ class CachedDataStream(DataStream):
 class CacheSink:
     """Takes the records for a cache; they count only if the job ends well."""
 
+    exactly_once = True
+
     def __init__(self, stream: CachedDataStream) -> None:
         self._stream = stream
         self._stamped: list[tuple[Any, int | None]] = []

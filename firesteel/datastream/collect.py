@@ -21,6 +21,8 @@ class ResultBuffer:
     faster than its results are read.
     """
 
+    exactly_once = True
+
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         self._capacity = capacity
         self._changed = threading.Condition()

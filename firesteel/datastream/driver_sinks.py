@@ -16,6 +16,8 @@ class PrintSink:
         several.
     """
 
+    exactly_once = False
+
     def __init__(self, identifier: str | None, to_stderr: bool, line_format: LineFormat) -> None:
         self._identifier = identifier
         self._to_stderr = to_stderr
@@ -43,6 +45,8 @@ class PrintSink:
 
 class ListSink:
     """Keeps all records, in the order in which the subtasks deliver them."""
+
+    exactly_once = True
 
     def __init__(self) -> None:
         self.values: list[Any] = []

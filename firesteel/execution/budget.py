@@ -17,6 +17,7 @@ class EpochBudget:
         self._max_records = max_records
         self._target_seconds = target_seconds
         self._records = float(min(_FIRST_EPOCH, max_records))
+        self._started = False
         self.saturated = False
         """Whether the last epoch used its budget up: there was more to read than the job could take."""
 
@@ -28,6 +29,9 @@ class EpochBudget:
     def observe(self, most_read: int, seconds: float) -> None:
         """Learn from an epoch: the records that the busiest source subtask read, and how long the epoch took."""
         self.saturated = most_read >= int(self._records)
+        if not self._started:
+            self._started = True
+            return  # the first epoch starts processes, loads modules and opens functions: it says nothing about records
         if not self.saturated and seconds < self._target_seconds:
             return  # nothing was held back: the epoch says nothing about how much more would have been possible
         factor = self._target_seconds / max(seconds, 1e-3)

@@ -1,90 +1,187 @@
-"""The driver's part in checkpoints: when one is due, what its manifest says, which are kept, and committing sinks."""
+"""The driver's part in checkpoints: when one is due, when it is complete, which are kept, and committing sinks."""
 
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from typing import Any
 
-from firesteel.common.options import CHECKPOINT_DIR, CHECKPOINT_INTERVAL, CHECKPOINT_MIN_PAUSE, CHECKPOINT_RETAINED
+from firesteel.errors import CheckpointError, StateMigrationError
+from firesteel.execution.checkpoint_settings import CheckpointSettings
+from firesteel.execution.directory_lock import DirectoryLock
 from firesteel.execution.host import LevelResult
 from firesteel.model.sink import Committer
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
-from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles
+from firesteel.state.filesystem import LocalFileStore
+from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, find_manifest
 
 log = logging.getLogger("firesteel.checkpoints")
-_MAX_CHANGES = 16
+_MAX_CHANGES = 32
 """After so many changes a subtask writes everything anew: recovery reads no more files than that."""
 
 
+@dataclass(frozen=True)
+class CompletedCheckpoint:
+    """What is known of a checkpoint that was completed."""
+
+    checkpoint_id: int
+    path: str
+    timestamp: int
+    duration_ms: int
+    state_bytes: int
+    """What this checkpoint wrote."""
+    full: bool
+
+
+@dataclass
+class PendingCheckpoint:
+    """A checkpoint whose snapshots have been taken and whose state files are being written."""
+
+    manifest: Manifest
+    started: int
+    files: set[str]
+    """The state files that are written for it."""
+    full: bool
+    on_complete: list[Callable[[], None]] = field(default_factory=list)
+    """What waits for it: collected records to hand out, sources to tell."""
+
+
 class CheckpointCoordinator:
-    """Decides on checkpoints and keeps their manifests.
+    """Decides on checkpoints, follows them until they are complete, and keeps the last ones.
 
     :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
     """
 
-    def __init__(self, plan: JobPlan, every_epoch: bool) -> None:
-        configuration = plan.configuration
-        self._plan = plan
-        self._interval: int | None = configuration.get(CHECKPOINT_INTERVAL)
-        self._min_pause: int = configuration.get(CHECKPOINT_MIN_PAUSE)
-        self._retained: int = configuration.get(CHECKPOINT_RETAINED)
-        self._every_epoch = every_epoch
-        self._temporary: str | None = None
-        directory: str | None = configuration.get(CHECKPOINT_DIR)
-        self.store = self._open_store(directory)
-        self._committers: dict[str, Committer] = {
-            planned.uid: codec.loads(planned.factory)() for planned in plan.committers
-        }
-        self._uncommitted: dict[str, list[Any]] = {}
-        self._manifests: list[Manifest] = []
-        self._last_started: int | None = None
-        self._last_ended = 0
-        self._full_due = True
+    def __init__(self, plan: JobPlan, every_epoch: bool, clock: Callable[[], int]) -> None:
+        self.settings = CheckpointSettings.of(plan.configuration)
+        self.completed: list[CompletedCheckpoint] = []
+        self.failed = 0
         self.next_id = 1
-        self.last_duration_ms = 0
-        self.last_bytes = 0
+        self._plan = plan
+        self._clock = clock
+        self._every_epoch = every_epoch
+        self._temporary = False
+        self.store = self._open_store()
+        self._lock = None if self.store is None else DirectoryLock(self.store.files)
+        self._committers: dict[str, Committer] = {each.uid: codec.loads(each.factory)() for each in plan.committers}
+        self._uncommitted: dict[str, list[Any]] = {}
+        self._pending: list[PendingCheckpoint] = []
+        self._carried: list[Callable[[], None]] = []
+        """What waited for checkpoints that were given up: waits for the next one."""
+        self._retained: list[Manifest] = []
+        self._last_snapshot: Manifest | None = None
+        """The newest snapshot taken, complete or not: the next change builds on its files."""
+        self._last_started: int | None = None
+        self._last_ended = -(1 << 62)
+        self._full_due = True
+        self._consecutive_failures = 0
+        self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="firesteel-cleanup")
 
-    def _open_store(self, directory: str | None) -> CheckpointStore | None:
-        if self._interval is None and not self._every_epoch:
+    def _open_store(self) -> CheckpointStore | None:
+        if self.settings.interval is None and not self._every_epoch:
             return None
+        directory = self.settings.directory
         if directory is None:
-            directory = self._temporary = tempfile.mkdtemp(prefix="firesteel-checkpoints-")
-        return CheckpointStore(directory.removeprefix("file://"))
+            directory = tempfile.mkdtemp(prefix="firesteel-checkpoints-")
+            self._temporary = True
+        return CheckpointStore(directory)
+
+    # --- starting -----------------------------------------------------------------------------------
+
+    def open(self) -> Manifest | None:
+        """Take hold of the directory and find what to go on from: what the user names, or what is there."""
+        if self._lock is not None:
+            self._lock.acquire(self._clock())
+        manifest: Manifest | None = None
+        if self.settings.recovery_path is not None:
+            manifest = find_manifest(self.settings.recovery_path)
+        if self.store is not None:
+            manifest = self._adopt(self.store, manifest)
+        if manifest is not None:
+            self._refuse_misfit(manifest)
+            self._commit_again(manifest)
+        return manifest
+
+    def _adopt(self, store: CheckpointStore, chosen: Manifest | None) -> Manifest | None:
+        """Take over the checkpoints in the directory, and sweep what a crash has left behind."""
+        ids = store.checkpoint_ids()
+        self._retained = [store.read_checkpoint(number) for number in ids]
+        self.next_id = 1 + max([*ids, chosen.checkpoint_id if chosen is not None else 0], default=0)
+        needed: set[str] = set().union(*(manifest.all_files() for manifest in self._retained))
+        for name in store.state_names():
+            if name not in needed:
+                store.delete_state(name)
+        return chosen or (self._retained[-1] if self._retained else None)
+
+    def _refuse_misfit(self, manifest: Manifest) -> None:
+        """State without an operator that claims it means that the program is another one."""
+        operators = {operator.info.uid for chain in self._plan.chains for operator in chain.operators}
+        unclaimed = [uid for uid, stored in manifest.operators.items() if stored.stateful and uid not in operators]
+        if unclaimed and not self.settings.ignore_unclaimed:
+            fresh = sorted(operators - set(manifest.operators))
+            raise StateMigrationError(
+                f"the {manifest.kind} {manifest.checkpoint_id} in {manifest.directory} (of job {manifest.job_name!r}) "
+                f"does not fit this program.\n  state without an operator: {', '.join(sorted(unclaimed))}\n"
+                f"  operators without state:   {', '.join(fresh) or 'none'}\n"
+                "Give operators the uids they had (uid('...')), start with another checkpoint directory, or allow the "
+                "state to be dropped (execution.state-recovery.ignore-unclaimed-state: true)"
+            )
+
+    # --- taking checkpoints -------------------------------------------------------------------------
 
     @property
     def enabled(self) -> bool:
         """Whether the user asked for checkpoints."""
-        return self._interval is not None
-
-    @property
-    def latest(self) -> Manifest | None:
-        """The last completed checkpoint."""
-        return self._manifests[-1] if self._manifests else None
+        return self.settings.interval is not None
 
     def due(self, now: int) -> bool:
         """Whether the next epoch should end with a snapshot."""
         if self._every_epoch:
             return True
-        if self._interval is None:
+        interval = self.settings.interval
+        if interval is None:
             return bool(self._committers)
         if self._last_started is None:
             self._last_started = now
-        return now - self._last_started >= self._interval and now - self._last_ended >= self._min_pause
+        return (
+            now - self._last_started >= interval
+            and now - self._last_ended >= self.settings.min_pause
+            and len(self._pending) < self.settings.max_concurrent
+        )
 
     def next_due(self) -> int | None:
         """When the next checkpoint is due, if they are on."""
-        if self._interval is None or self._last_started is None:
+        if self.settings.interval is None or self._last_started is None:
             return None
-        return max(self._last_started + self._interval, self._last_ended + self._min_pause)
+        return max(self._last_started + self.settings.interval, self._last_ended + self.settings.min_pause)
 
     @property
     def full_snapshot_due(self) -> bool:
         """Whether the next snapshot must stand by itself."""
         return self._full_due
+
+    @property
+    def latest(self) -> Manifest | None:
+        """The last completed checkpoint."""
+        return self._retained[-1] if self._retained else None
+
+    @property
+    def uncommitted(self) -> dict[str, list[Any]]:
+        """Output that sinks have prepared and that no complete checkpoint holds yet."""
+        everything: dict[str, list[Any]] = {}
+        for committables in (*(pending.manifest.committables for pending in self._pending), self._uncommitted):
+            for uid, prepared in committables.items():
+                everything.setdefault(uid, []).extend(prepared)
+        return everything
+
+    @property
+    def pending(self) -> bool:
+        """Whether a checkpoint is under way."""
+        return bool(self._pending)
 
     def collect_committables(self, results: list[LevelResult]) -> None:
         """Keep what sinks have prepared until it may be committed."""
@@ -93,67 +190,173 @@ class CheckpointCoordinator:
             for uid, committables in result.report.committables.items():
                 self._uncommitted.setdefault(uid, []).extend(committables)
 
-    def complete(
-        self, results: list[LevelResult], driver_state: dict[str, Any], now: int, clock: Callable[[], int]
-    ) -> int:
-        """Make a completed checkpoint of an epoch's snapshots: write the manifest, then commit the sinks."""
+    def begin(
+        self, results: list[LevelResult], driver_state: dict[str, Any], now: int, on_complete: list[Callable[[], None]]
+    ) -> None:
+        """Snapshots have been taken: follow them until all their files are there."""
         checkpoint_id, self.next_id = self.next_id, self.next_id + 1
         self._last_started = now
-        if self.store is not None:
-            manifest = self._manifest(checkpoint_id, results, driver_state, now)
-            self.store.write_manifest(manifest)
-            self._manifests = [*self._manifests, manifest][-self._retained :]
-            self.last_bytes = sum(result.state_bytes for result in results)
-            self._full_due = _longest_history(manifest) >= _MAX_CHANGES
-        self.commit()
-        if self.store is not None:
-            self.store.retain(self._manifests)
-        self._last_ended = clock()
-        self.last_duration_ms = self._last_ended - now
-        return checkpoint_id
+        committables, self._uncommitted = self._uncommitted, {}
+        before = {} if self._full_due or self._last_snapshot is None else self._last_snapshot.operators
+        manifest = build_manifest(
+            self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state, committables
+        )
+        files = {result.state_file for result in results if result.state_file is not None}
+        actions, self._carried = [*self._carried, *on_complete], []
+        self._pending.append(PendingCheckpoint(manifest, now, files, self._full_due, actions))
+        self._last_snapshot = manifest
+        self._full_due = _longest_history(manifest) >= _MAX_CHANGES
+        self.poll()
 
-    def _manifest(
-        self, checkpoint_id: int, results: list[LevelResult], driver_state: dict[str, Any], now: int
-    ) -> Manifest:
-        before = self.latest.operators if self.latest is not None and not self._full_due else {}
-        operators: dict[str, OperatorFiles] = {}
-        for chain in self._plan.chains:
-            for operator in chain.operators:
-                operators[operator.info.uid] = OperatorFiles(chain.parallelism, chain.max_parallelism)
-        for result in results:
-            for uid in result.snapshot_uids:
-                earlier = before[uid].files.get(result.index, []) if uid in before else []
-                assert result.state_file is not None
-                operators[uid].files[result.index] = [*earlier, result.state_file]
-        kept = {uid: list(committables) for uid, committables in self._uncommitted.items()}
-        return Manifest(checkpoint_id, self._plan.name, now, operators, driver_state, kept)
+    def poll(self) -> None:
+        """Complete what can be completed, in order; give up what takes too long.
 
-    def commit(self) -> None:
-        """Make visible what sinks have prepared."""
-        for uid, committables in list(self._uncommitted.items()):
-            self._committers[uid].commit(committables)
-            del self._uncommitted[uid]
+        Raises :class:`CheckpointError` when more checkpoints in a row have failed than are tolerated.
+        """
+        while self._pending:
+            first = self._pending[0]
+            if self.store is not None and not all(self.store.has_state(name) for name in first.files):
+                if self._clock() - first.started >= self.settings.timeout:
+                    self.fail(f"checkpoint {first.manifest.checkpoint_id} was not complete within its time")
+                return
+            self._pending.pop(0)
+            self._complete(first)
+
+    def _complete(self, pending: PendingCheckpoint) -> None:
+        manifest = pending.manifest
+        path = ""
+        if self.store is not None:
+            manifest.state_bytes = sum(self.store.state_size(name) for name in pending.files)
+            path = self.store.write_manifest(manifest)
+            manifest.directory = self.store.directory
+            self._retained.append(manifest)
+        self._commit(manifest.committables)
+        for action in pending.on_complete:
+            action()
+        self._last_ended = self._clock()
+        self._consecutive_failures = 0
+        done = CompletedCheckpoint(
+            manifest.checkpoint_id,
+            path,
+            pending.started,
+            self._last_ended - pending.started,
+            manifest.state_bytes,
+            pending.full,
+        )
+        self.completed.append(done)
+        del self.completed[:-100]
+        if self.store is not None:
+            self._clean_up(self.store)
+
+    def fail(self, reason: str) -> None:
+        """Give up all checkpoints under way: each builds on the one before. The next one stands by itself."""
+        log.warning("%s; it is given up", reason)
+        abandoned, self._pending = self._pending, []
+        for pending in abandoned:
+            for uid, committables in pending.manifest.committables.items():
+                self._uncommitted.setdefault(uid, []).extend(committables)
+            self._carried.extend(pending.on_complete)
+        self._full_due = True
+        self._last_snapshot = None
+        self.failed += 1
+        self._consecutive_failures += 1
+        if self._consecutive_failures > self.settings.tolerable_failures:
+            raise CheckpointError(
+                f"{reason}, and no more than {self.settings.tolerable_failures} failures are tolerated"
+            )
+
+    def _clean_up(self, store: CheckpointStore) -> None:
+        """Forget checkpoints beyond the number to keep, and their files, in the background."""
+        dropped, self._retained = self._retained[: -self.settings.retained], self._retained[-self.settings.retained :]
+        if not dropped:
+            return
+        kept = [*self._retained, *(pending.manifest for pending in self._pending)]
+        needed: set[str] = set().union(*(manifest.all_files() for manifest in kept))
+        garbage = set().union(*(manifest.all_files() for manifest in dropped)) - needed
+        if self._lock is not None:
+            self._lock.renew(self._clock())
+        self._cleaner.submit(_delete, store, [manifest.checkpoint_id for manifest in dropped], sorted(garbage))
+
+    # --- sinks --------------------------------------------------------------------------------------
+
+    def _commit(self, committables: dict[str, list[Any]]) -> None:
+        for uid, prepared in committables.items():
+            if uid in self._committers:
+                self._committers[uid].commit(prepared)
+
+    def commit_rest(self) -> None:
+        """At the end of a job without checkpoints: make visible what is still prepared."""
+        committables, self._uncommitted = self._uncommitted, {}
+        self._commit(committables)
+
+    def _commit_again(self, manifest: Manifest) -> None:
+        """A crash may have come between the manifest and the commit of its output."""
+        self._commit(manifest.committables)
+
+    # --- recovery and the end -----------------------------------------------------------------------
 
     def roll_back(self) -> Manifest | None:
-        """Forget what came after the last completed checkpoint, and commit again what it may have left uncommitted."""
-        for uid, committables in self._uncommitted.items():
-            self._committers[uid].abort(committables)
-        self._uncommitted = {}
-        self._full_due = True
+        """Forget what came after the last completed checkpoint."""
+        lost = [self._uncommitted, *(pending.manifest.committables for pending in self._pending)]
+        for committables in lost:
+            for uid, prepared in committables.items():
+                self._committers[uid].abort(prepared)
+        self._uncommitted, self._pending, self._carried = {}, [], []
+        self._last_snapshot, self._full_due = None, True
         if self.latest is not None:
-            for uid, committables in self.latest.committables.items():
-                if uid in self._committers:
-                    self._committers[uid].commit(committables)
+            self._commit_again(self.latest)
         return self.latest
 
-    def close(self) -> None:
-        """Close the committers; drop checkpoints that were only kept for restarts."""
+    def close(self, finished: bool, cancelled: bool) -> None:
+        """Close committers; delete checkpoints that nobody can want any more."""
         for committer in self._committers.values():
             committer.close()
-        if self._temporary is not None:
-            shutil.rmtree(self._temporary, ignore_errors=True)
+        self._cleaner.shutdown(wait=True)
+        if self.store is not None:
+            if finished or self._temporary or (cancelled and not self.settings.keep_when_cancelled):
+                self.store.delete_everything()
+            if self._temporary and isinstance(self.store.files, LocalFileStore):
+                self.store.files.delete("")
+        if self._lock is not None:
+            self._lock.release()
+
+
+def build_manifest(
+    plan: JobPlan,
+    kind: str,
+    checkpoint_id: int,
+    now: int,
+    results: list[LevelResult],
+    before: dict[str, OperatorFiles],
+    driver_state: dict[str, Any],
+    committables: dict[str, list[Any]],
+) -> Manifest:
+    """The manifest of the snapshots in an epoch's results; ``before``: the files that their changes build on."""
+    operators = {
+        operator.info.uid: OperatorFiles(operator.info.name, chain.parallelism, chain.max_parallelism)
+        for chain in plan.chains
+        for operator in chain.operators
+    }
+    for result in results:
+        for uid in result.snapshot_uids:
+            earlier = before[uid].files.get(result.index, []) if uid in before else []
+            assert result.state_file is not None
+            operators[uid].files[result.index] = [*earlier, result.state_file]
+        for uid in result.stateful_uids:
+            operators[uid].stateful = True
+    return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state, committables)
 
 
 def _longest_history(manifest: Manifest) -> int:
     """How many state files the recovery of one subtask reads at the most."""
     return max((len(names) for each in manifest.operators.values() for names in each.files.values()), default=0)
+
+
+def _delete(store: CheckpointStore, checkpoint_ids: list[int], state_names: list[str]) -> None:
+    try:
+        for checkpoint_id in checkpoint_ids:
+            store.delete_checkpoint(checkpoint_id)
+        for name in state_names:
+            store.delete_state(name)
+    except Exception:  # what cannot be deleted now is swept at the next start
+        log.exception("old checkpoints could not be deleted")

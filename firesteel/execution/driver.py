@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from firesteel.common import JobStatus
 from firesteel.common.options import EPOCH_MAX_RECORDS, EPOCH_TARGET_DURATION, PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
-from firesteel.errors import JobCancelledError, JobFailedError
+from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
@@ -20,6 +20,7 @@ from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
 from firesteel.execution.job_metrics import EpochStats, job_watermark, newest_timestamp
 from firesteel.execution.progress import ProgressLine
+from firesteel.execution.savepoints import SavepointRequest, write_savepoint
 from firesteel.execution.sources import SourceCoordinator
 from firesteel.model.source import DriverSource
 from firesteel.plan.executor import DriverSink
@@ -75,8 +76,8 @@ class _Run:
     generation: int
     restore: Manifest | None
     first: bool = True
-    pending: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    """Collected records that wait for a checkpoint, by collector."""
+    collected: list[tuple[str, int, list[Any]]] = field(default_factory=list)
+    """Records for the driver that wait for a checkpoint: collector, subtask, records."""
 
 
 class JobDriver:
@@ -100,7 +101,7 @@ class JobDriver:
         self._driver_sinks = driver_sinks
         self._clock = clock or processing_clock()
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
-        self._checkpoints = CheckpointCoordinator(plan, every_epoch=not cluster.pinned)
+        self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
         self._target_ms: int = configuration.get(EPOCH_TARGET_DURATION)
         self._budget = EpochBudget(configuration.get(EPOCH_MAX_RECORDS), self._target_ms / 1000)
         self._restarts = restart_strategy_of(configuration).new_policy()
@@ -109,6 +110,7 @@ class JobDriver:
         self._next_timer: int | None = None
         self._completed_checkpoint: int | None = None
         job.metrics.start(plan)
+        job.checkpoints = self._checkpoints.completed
 
     def run(self) -> None:
         """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
@@ -117,7 +119,7 @@ class JobDriver:
         try:
             self._warn_about_guarantees()
             self._job.transition(JobStatus.RUNNING)
-            error = self._run_with_restarts()
+            error = self._run_with_restarts(_Run(0, self._checkpoints.open()))
         except BaseException as unexpected:
             error = unexpected
         finally:
@@ -128,9 +130,8 @@ class JobDriver:
         if isinstance(error, KeyboardInterrupt):
             raise error
 
-    def _run_with_restarts(self) -> BaseException | None:
+    def _run_with_restarts(self, run: _Run) -> BaseException | None:
         """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
-        run = _Run(0, None)
         while True:
             try:
                 self._sources.start(run.restore.driver["sources"] if run.restore else None)
@@ -169,12 +170,13 @@ class JobDriver:
         while not ended and not self._job.cancel_requested:
             now = self._clock()
             self._sources.discover(now)
-            if run.first or self._has_work(now):
-                ended = self._run_epoch(run, now)
+            self._poll_checkpoints()
+            savepoint = self._job.next_savepoint()
+            if run.first or savepoint is not None or self._has_work(now):
+                ended = self._run_epoch(run, now, savepoint)
                 run.first = False
             else:
                 self._job.wait(self._seconds_to_wait(now))
-        self._deliver_pending(run)
 
     def _has_work(self, now: int) -> bool:
         return (
@@ -187,29 +189,46 @@ class JobDriver:
     def _seconds_to_wait(self, now: int) -> float:
         times = (self._sources.next_data_time(now), self._next_timer, self._checkpoints.next_due())
         known = [at - now for at in times if at is not None]
-        if self._sources.next_data_time(now) is None:
+        if self._sources.next_data_time(now) is None or self._checkpoints.pending:
             known.append(int(_POLL_SECONDS * 1000))
         return min(max(min(known, default=0) / 1000, 0.001), _LONGEST_WAIT_SECONDS)
 
-    def _run_epoch(self, run: _Run, now: int) -> bool:
+    def _poll_checkpoints(self) -> None:
+        try:
+            self._checkpoints.poll()
+        except CheckpointError as error:
+            raise EpochFailedError(error) from error
+
+    def _run_epoch(self, run: _Run, now: int, savepoint: SavepointRequest | None) -> bool:
         """Run one epoch and make it count. Returns whether the job has come to its end."""
         self._epoch += 1
-        snapshot = self._checkpoints.due(now)
-        order = self._order(run, now, snapshot)
+        snapshot = savepoint is None and self._checkpoints.due(now)
+        target = None if savepoint is None else savepoint.target(str(self._job.id))
+        order = self._order(run, now, snapshot, savepoint, target)
         started = time.monotonic()
-        results = self._run_on_cluster(order)
+        try:
+            results = self._run_on_cluster(order)
+        except EpochFailedError as failure:
+            if savepoint is not None:
+                savepoint.done.set_exception(failure.cause)
+            raise
         for result in results:
             assert result.report is not None
             self._sources.apply(result.report.sources)
         timers = [r.report.next_timer for r in results if r.report and r.report.next_timer is not None]
         self._next_timer = min(timers, default=None)
         ended = all(self._ended(result) for result in results)
-        checkpoint_id = self._checkpoint(results, now, snapshot, ended)
-        self._deliver(run, results, checkpoint_id)
+        self._checkpoints.collect_committables(results)
+        self._collect(run, results)
+        checkpoint_id = self._checkpoint(run, results, now, snapshot, ended)
+        if savepoint is not None and target is not None:
+            ended = self._finish_savepoint(run, savepoint, target, results, now) or ended
         self._measure(results, time.monotonic() - started, checkpoint_id)
         return ended
 
-    def _order(self, run: _Run, now: int, snapshot: bool) -> EpochOrder:
+    def _order(
+        self, run: _Run, now: int, snapshot: bool, savepoint: SavepointRequest | None, target: str | None
+    ) -> EpochOrder:
         store = self._checkpoints.store
         completed, self._completed_checkpoint = self._completed_checkpoint, None
         return EpochOrder(
@@ -218,15 +237,18 @@ class JobDriver:
                 generation=run.generation,
                 now=now,
                 checkpoint_id=self._checkpoints.next_id,
-                take_snapshot=snapshot,
+                take_snapshot=snapshot or savepoint is not None,
                 full_snapshot=self._checkpoints.full_snapshot_due,
+                synchronous=not self._cluster.pinned,
+                savepoint=savepoint is not None,
+                drain=savepoint is not None and savepoint.drain,
                 completed_checkpoint=completed,
                 time_budget_ms=self._target_ms,
             ),
             source_tasks=self._sources.tasks(self._budget.records),
             restore=run.restore if run.first or not self._cluster.pinned else None,
             fresh=run.first and run.restore is None,
-            store_directory=None if store is None else store.directory,
+            store_directory=target or (None if store is None else store.directory),
         )
 
     def _run_on_cluster(self, order: EpochOrder) -> list[LevelResult]:
@@ -251,33 +273,76 @@ class JobDriver:
         chains = [chain for chain in self._plan.chains if chain.level == level and index < chain.parallelism]
         return len(result.report.ended_chains) == len(chains)
 
-    def _checkpoint(self, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
-        """Complete the checkpoint if one was taken; at the end of the job commit what is left."""
-        self._checkpoints.collect_committables(results)
-        if snapshot:
-            driver_state = {"sources": self._sources.snapshot()}
-            checkpoint_id = self._checkpoints.complete(results, driver_state, now, self._clock)
-            self._completed_checkpoint = checkpoint_id
-            self._sources.committed(checkpoint_id)
-            return checkpoint_id
-        if ended:
-            self._checkpoints.commit()
+    def _checkpoint(self, run: _Run, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
+        """Follow up a snapshot, or the end of the job: with checkpoints on, the end is one more checkpoint."""
+        if ended and not self._checkpoints.enabled:
+            self._checkpoints.commit_rest()
+        elif snapshot or ended:
+            return self._begin_checkpoint(run, results, now, wait=ended)
+        if not self._checkpoints.enabled:
+            self._deliver(self._take_collected(run))
         return None
 
-    def _deliver(self, run: _Run, results: list[LevelResult], checkpoint_id: int | None) -> None:
-        """Hand collected records to their sinks; with checkpoints on, only once they cannot be collected again."""
+    def _begin_checkpoint(self, run: _Run, results: list[LevelResult], now: int, wait: bool) -> int:
+        checkpoint_id = self._checkpoints.next_id
+        sources = self._sources.snapshot()
+        collected = self._take_collected(run)
+
+        def on_complete() -> None:
+            self._completed_checkpoint = checkpoint_id
+            self._sources.committed(checkpoint_id, sources)
+            self._deliver(collected)
+
+        problems = [problem for result in results for problem in result.write_problems]
+        try:
+            while wait and self._checkpoints.pending:
+                self._checkpoints.poll()
+                self._job.wait(_POLL_SECONDS)
+            self._checkpoints.begin(results, {"sources": sources}, now, [on_complete])
+            if problems:
+                self._checkpoints.fail(problems[0])
+        except CheckpointError as error:
+            raise EpochFailedError(error) from error
+        if not self._cluster.pinned:
+            run.restore = self._checkpoints.latest
+        return checkpoint_id
+
+    def _finish_savepoint(
+        self, run: _Run, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int
+    ) -> bool:
+        """Complete a savepoint. Returns whether the job stops with it."""
+        driver_state = {"sources": self._sources.snapshot()}
+        try:
+            path = write_savepoint(
+                target, self._plan, self._checkpoints.next_id, now, results, driver_state, self._checkpoints.uncommitted
+            )
+        except CheckpointError as error:
+            savepoint.done.set_exception(error)
+            return False
+        if savepoint.stop:
+            self._checkpoints.commit_rest()
+            self._deliver(self._take_collected(run))
+        savepoint.done.set_result(path)
+        return savepoint.stop
+
+    def _collect(self, run: _Run, results: list[LevelResult]) -> None:
+        """Sort out the records for the driver: printed at once, collected ones when they cannot come again."""
         for result in sorted(results, key=lambda result: (result.level, result.index)):
             assert result.report is not None
             for collector, values in result.report.collected.items():
-                run.pending.setdefault(collector, []).append((result.index, values))
-        if checkpoint_id is not None or not self._checkpoints.enabled:
-            self._deliver_pending(run)
+                if self._driver_sinks[collector].exactly_once:
+                    run.collected.append((collector, result.index, values))
+                else:
+                    self._deliver([(collector, result.index, values)])
 
-    def _deliver_pending(self, run: _Run) -> None:
-        pending, run.pending = run.pending, {}
-        for collector, parts in pending.items():
-            for subtask, values in parts:
-                self._driver_sinks[collector].accept(subtask, values)
+    @staticmethod
+    def _take_collected(run: _Run) -> list[tuple[str, int, list[Any]]]:
+        collected, run.collected = run.collected, []
+        return collected
+
+    def _deliver(self, collected: list[tuple[str, int, list[Any]]]) -> None:
+        for collector, subtask, values in collected:
+            self._driver_sinks[collector].accept(subtask, values)
 
     def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None) -> None:
         reads = [
@@ -300,7 +365,10 @@ class JobDriver:
         self._sources.close()
         for problem in self._close_cluster():
             log.warning("while closing job %s: %s", self._job.name, problem)
-        self._checkpoints.close()
+        self._checkpoints.close(
+            finished=error is None, cancelled=isinstance(error, (JobCancelledError, KeyboardInterrupt))
+        )
+        self._job.refuse_savepoints()
         self._settle(error, before_closing=False)
         if isinstance(error, (JobFailedError, JobCancelledError, KeyboardInterrupt)) or error is None:
             return error

@@ -13,14 +13,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from firesteel.errors import StateError
+from firesteel.errors import CheckpointError, StateError
+from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.operator import Clock
 from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
 from firesteel.state import codec
-from firesteel.state.snapshots import encode
 from firesteel.state.store import CheckpointStore, Manifest
 
 DRIVER_LEVEL = 1 << 30
@@ -76,8 +76,11 @@ class LevelResult:
     attempt: str
     report: SubtaskReport | None = None
     state_file: str | None = None
-    state_bytes: int = 0
     snapshot_uids: list[str] = field(default_factory=list)
+    stateful_uids: list[str] = field(default_factory=list)
+    """The operators among them that have state which would be missed."""
+    write_problems: list[str] = field(default_factory=list)
+    """State files that could not be written, of this checkpoint or of one before."""
     busy_seconds: float = 0.0
     failure: OperatorFailure | None = None
     state_lost: str | None = None
@@ -91,9 +94,13 @@ class _Instance:
 
 
 class SubtaskHost:
-    """All subtask instances of all jobs in this process."""
+    """All subtask instances of all jobs in this process.
 
-    def __init__(self) -> None:
+    :param may_fork: Whether this process can be forked safely, to write large snapshots.
+    """
+
+    def __init__(self, may_fork: bool = False) -> None:
+        self._writer = SnapshotWriter(may_fork)
         self._plans: dict[str, WorkerPlan] = {}
         self._instances: dict[tuple[str, int, int], _Instance] = {}
 
@@ -147,14 +154,32 @@ class SubtaskHost:
         )
         instance.epoch = task.request.epoch
         if report.snapshots and task.store_directory is not None:
-            data = encode(report.snapshots)
-            result.state_file = f"{task.request.checkpoint_id}-{task.level}-{task.index}-{task.attempt}.state"
-            result.state_bytes = len(data)
-            result.snapshot_uids = list(report.snapshots)
-            CheckpointStore(task.store_directory).write_state(result.state_file, data)
+            self._write_snapshot(task, instance.subtask, report, result)
+        result.write_problems += self._writer.take_problems()
         report.snapshots = {}
         result.report = report
         return produced
+
+    def _write_snapshot(
+        self, task: LevelTask, subtask: LevelSubtask, report: SubtaskReport, result: LevelResult
+    ) -> None:
+        assert task.store_directory is not None
+        request = task.request
+        result.state_file = (
+            f"{request.checkpoint_id}-{task.level}-{task.index}-{request.generation}-{task.attempt}.state"
+        )
+        result.snapshot_uids = list(report.snapshots)
+        result.stateful_uids = [uid for uid, snapshot in report.snapshots.items() if snapshot.has_state]
+        try:
+            self._writer.write(
+                task.store_directory,
+                result.state_file,
+                report.snapshots,
+                fork_safe=subtask.fork_safe,
+                at_once=request.savepoint or request.synchronous,
+            )
+        except CheckpointError as error:  # the job may go on without this checkpoint: the driver decides
+            result.write_problems.append(str(error))
 
     def _instance(self, task: LevelTask) -> _Instance:
         key = (task.job_id, task.level, task.index)
@@ -184,8 +209,7 @@ class SubtaskHost:
             watermark_interval=plan.watermark_interval,
         )
         if task.restore is not None:
-            assert task.store_directory is not None
-            store = CheckpointStore(task.store_directory)
+            store = CheckpointStore(task.restore.directory)
             for layout in layouts:
                 uids = [operator.info.uid for operator in layout.operators]
                 settings.restores.update(store.load(task.restore, uids, task.index, layout.parallelism))
@@ -214,6 +238,7 @@ class SubtaskHost:
         """Close everything: the process is about to end."""
         for job_id in list(self._plans):
             self.close_job(job_id)
+        self._writer.close()
 
 
 _POISON_EDGE = -2

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
+from firesteel.common.options import SAVEPOINT_DIR
 from firesteel.execution.driver import EpochOrder, JobDriver
 from firesteel.execution.host import (
     LevelResult,
@@ -86,4 +87,4 @@ class InProcessExecutor(Executor):
             threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
         else:
             driver.run()
-        return EngineJobClient(job)
+        return EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR))

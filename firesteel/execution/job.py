@@ -7,8 +7,10 @@ from concurrent.futures import Future
 from typing import Any
 
 from firesteel.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
-from firesteel.errors import FiresteelError, JobCancelledError, UnsupportedError
+from firesteel.errors import CheckpointError, ConfigurationError, FiresteelError, JobCancelledError
+from firesteel.execution.checkpoints import CompletedCheckpoint
 from firesteel.execution.job_metrics import JobMetrics
+from firesteel.execution.savepoints import SavepointRequest
 
 _TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
     JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.CANCELLING, JobStatus.FAILING}),
@@ -27,10 +29,13 @@ class Job:
         self.name = name
         self.id = JobID()
         self.metrics = JobMetrics()
+        self.checkpoints: list[CompletedCheckpoint] = []
         self._lock = threading.Lock()
         self._status = JobStatus.CREATED
         self._cancel_requested = threading.Event()
         self._wake = threading.Event()
+        self._savepoints: list[SavepointRequest] | None = []
+        """Savepoints that have been asked for; None once the job has ended."""
         self._result: Future[JobExecutionResult] = Future()
 
     @property
@@ -55,6 +60,27 @@ class Job:
     def cancel_requested(self) -> bool:
         """Whether the job should end."""
         return self._cancel_requested.is_set()
+
+    def request_savepoint(self, request: SavepointRequest) -> None:
+        """Ask the loop for a savepoint."""
+        with self._lock:
+            if self._savepoints is not None:
+                self._savepoints.append(request)
+                self._wake.set()
+                return
+        request.done.set_exception(CheckpointError(f"job {self.name!r} has ended: there is nothing to save"))
+
+    def next_savepoint(self) -> SavepointRequest | None:
+        """The savepoint to take next."""
+        with self._lock:
+            return self._savepoints.pop(0) if self._savepoints else None
+
+    def refuse_savepoints(self) -> None:
+        """The job has ended: whoever still waits for a savepoint learns that there will be none."""
+        with self._lock:
+            waiting, self._savepoints = self._savepoints or [], None
+        for request in waiting:
+            request.done.set_exception(CheckpointError(f"job {self.name!r} ended before the savepoint was taken"))
 
     def wake(self) -> None:
         """Let a waiting loop look again."""
@@ -81,8 +107,9 @@ class Job:
 class EngineJobClient(JobClient):
     """Steers a job of this process."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, savepoint_directory: str | None = None) -> None:
         self._job = job
+        self._savepoint_directory = savepoint_directory
 
     def get_job_id(self) -> JobID:
         """The id of the job."""
@@ -122,9 +149,23 @@ class EngineJobClient(JobClient):
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:
-        """Not there yet."""
-        raise UnsupportedError("savepoints are not supported by this version of Firesteel; cancel() ends the job")
+        """Take a savepoint and end the job with it; the future gives its path."""
+        return self._savepoint(savepoint_directory, stop=True, drain=advance_to_end_of_event_time)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
-        """Not there yet."""
-        raise UnsupportedError("savepoints are not supported by this version of Firesteel")
+        """Take a savepoint while the job goes on; the future gives its path."""
+        return self._savepoint(savepoint_directory, stop=False, drain=False)
+
+    def _savepoint(self, directory: str | None, stop: bool, drain: bool) -> CompletableFuture[str]:
+        directory = directory or self._savepoint_directory
+        if directory is None:
+            raise ConfigurationError(
+                "a savepoint needs a directory: pass one, or set execution.checkpointing.savepoint-dir"
+            )
+        request = SavepointRequest(directory, stop, drain)
+        self._job.request_savepoint(request)
+        return CompletableFuture(request.done)
+
+    def get_checkpoints(self) -> list[CompletedCheckpoint]:
+        """The last completed checkpoints (at most 100), oldest first: id, path, time, duration, size."""
+        return list(self._job.checkpoints)

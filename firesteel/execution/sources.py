@@ -32,6 +32,13 @@ class _AssignedSplit:
     watermark: int = MIN_WATERMARK
 
 
+class _NotStarted(SplitEnumerator):
+    """Stands in for an enumerator until the source is started."""
+
+    def discover_splits(self, now: int) -> list[SourceSplit]:
+        return []
+
+
 class SplitSourceState:
     """A source read in the tasks, as the driver sees it."""
 
@@ -39,8 +46,9 @@ class SplitSourceState:
         assert isinstance(planned.source, Source)
         self.planned = planned
         self._source: Source = planned.source
-        self._enumerator: SplitEnumerator
+        self._enumerator: SplitEnumerator = _NotStarted()
         self._splits: dict[str, _AssignedSplit] = {}
+        self._assigned = 0
         self._aligned_at = -(1 << 62)
         self._held_back: set[str] = set()
 
@@ -48,6 +56,7 @@ class SplitSourceState:
         """Start, or start again from what :meth:`snapshot` gave."""
         self._enumerator = self._source.create_enumerator(self.planned.parallelism)
         self._splits = {}
+        self._assigned = 0 if restored is None else restored["assigned"]
         if restored is not None:
             parallelism = self.planned.parallelism
             for split_id, (split, subtask, position, finished, watermark) in restored["splits"].items():
@@ -61,7 +70,8 @@ class SplitSourceState:
                 raise ProgramError(
                     f"source {self.planned.name!r} has found split {split.split_id!r} twice; split ids must be unique"
                 )
-            subtask = len(self._splits) % self.planned.parallelism
+            subtask = self._assigned % self.planned.parallelism
+            self._assigned += 1
             self._splits[split.split_id] = _AssignedSplit(split, subtask, self._source.initial_position(split))
 
     def _open(self) -> list[_AssignedSplit]:
@@ -125,11 +135,14 @@ class SplitSourceState:
             split_id: (each.split, each.subtask, each.position, each.finished, each.watermark)
             for split_id, each in self._splits.items()
         }
-        return {"splits": splits, "enumerator": self._enumerator.snapshot()}
+        return {"splits": splits, "assigned": self._assigned, "enumerator": self._enumerator.snapshot()}
 
-    def committed(self, checkpoint_id: int) -> None:
-        """Tell the enumerator that a checkpoint with these positions is complete."""
-        self._enumerator.committed({split_id: each.position for split_id, each in self._splits.items()})
+    def committed(self, checkpoint_id: int, snapshot: dict[str, Any]) -> None:
+        """Tell the enumerator that a checkpoint is complete; splits that had ended by then are forgotten."""
+        self._enumerator.committed({split_id: entry[2] for split_id, entry in snapshot["splits"].items()})
+        for split_id, (_, _, _, finished, _) in snapshot["splits"].items():
+            if finished:
+                self._splits.pop(split_id, None)
 
     def close(self) -> None:
         """Close the enumerator."""
@@ -156,11 +169,11 @@ class DriverSourceState:
         self._attempt += 1
         self._all_told = False
         parallelism = self.planned.parallelism
-        states = [] if restored is None else restored["readers"]
-        self._states = [states[index] if index < len(states) else None for index in range(parallelism)]
+        states = None if restored is None else restored["readers"]
+        self._states = [None] * parallelism
         self._readers = [self._source.create_driver_reader(index, parallelism) for index in range(parallelism)]
         for index, reader in enumerate(self._readers):
-            reader.open(self._runtime_context(index), self._states[index], self._wake)
+            reader.open(self._runtime_context(index), states, self._wake)
 
     def _runtime_context(self, index: int) -> RuntimeContext:
         planned = self.planned
@@ -217,7 +230,7 @@ class DriverSourceState:
         """The readers' states as they were after what was taken last."""
         return {"readers": list(self._states)}
 
-    def committed(self, checkpoint_id: int) -> None:
+    def committed(self, checkpoint_id: int, snapshot: dict[str, Any]) -> None:
         """Tell the readers that a checkpoint is complete."""
         for reader in self._readers:
             reader.checkpoint_complete(checkpoint_id)
@@ -291,10 +304,10 @@ class SourceCoordinator:
         """What :meth:`start` goes on from."""
         return {source.planned.uid: source.snapshot() for source in self._sources}
 
-    def committed(self, checkpoint_id: int) -> None:
-        """A checkpoint with the present positions is complete."""
+    def committed(self, checkpoint_id: int, snapshot: dict[str, Any]) -> None:
+        """A checkpoint that holds this snapshot is complete."""
         for source in self._sources:
-            source.committed(checkpoint_id)
+            source.committed(checkpoint_id, snapshot[source.planned.uid])
 
     def close(self) -> None:
         """Close all sources; what one raises does not keep the others from closing."""

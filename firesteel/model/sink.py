@@ -58,7 +58,7 @@ class Committer(ABC):
         """Make these visible. Raising fails the job, which commits them again after its restart."""
 
     def abort(self, committables: Sequence[Any]) -> None:
-        """Called for what was prepared in an epoch that failed, if it is known. Clean up; nothing must break if not called."""
+        """Called for what was prepared in an epoch that failed, if it is known: clean up. It may never be called."""
         return None
 
     def close(self) -> None:

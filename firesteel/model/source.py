@@ -101,7 +101,7 @@ class SplitEnumerator(ABC):
         return True
 
     def has_data(self, split: SourceSplit, position: Any, now: int) -> bool:
-        """Whether reading the split from there would give something (records, or its end). Cheap; a guess of True is fine."""
+        """Whether reading on from there would give something (records, or the end). Cheap; a guess of True is fine."""
         return True
 
     def next_data_time(self, now: int) -> int | None:
@@ -164,8 +164,13 @@ class DriverReader(ABC):
     """One subtask of a :class:`DriverSource`, in the driver process. May use threads of its own."""
 
     @abstractmethod
-    def open(self, context: RuntimeContext, restored: Any | None, wake: Callable[[], None]) -> None:
-        """Start. ``wake()`` may be called from any thread when data has come, to start an epoch soon."""
+    def open(self, context: RuntimeContext, restored: list[Any] | None, wake: Callable[[], None]) -> None:
+        """Start.
+
+        :param restored: What :meth:`take` returned as state in the checkpoint, for each former subtask; the number of
+            subtasks may have changed since. None if the job starts from nothing.
+        :param wake: May be called from any thread when data has come, to start an epoch soon.
+        """
 
     @abstractmethod
     def has_data(self) -> bool:

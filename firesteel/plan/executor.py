@@ -24,6 +24,10 @@ class DriverSink(Protocol):
     epoch is complete. Records of an epoch that fails are never seen here.
     """
 
+    exactly_once: bool
+    """With checkpoints on, records wait for the checkpoint after which they cannot come again. Otherwise they are seen
+    at once, and once more if the job goes back to a checkpoint before them."""
+
     def accept(self, subtask: int, values: list[Any]) -> None:
         """Take the records of one subtask."""
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from firesteel.common.time import MAX_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch
@@ -24,7 +25,7 @@ from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import group_range
 from firesteel.state.operator_state import OperatorStateBackend
-from firesteel.state.snapshots import OperatorRestore, OperatorSnapshot
+from firesteel.state.snapshots import KeyedContent, OperatorRestore, OperatorSnapshot
 
 BackendFactory = Callable[[int], KeyedStateBackend]
 
@@ -76,6 +77,13 @@ class EpochRequest:
     take_snapshot: bool = False
     """Take a snapshot at the end of this epoch. Chains that end are asked for their last committables in any case."""
     full_snapshot: bool = False
+    """The snapshot stands by itself; otherwise it holds what has changed since the last one."""
+    synchronous: bool = False
+    """The snapshot must be in the store when the epoch ends: the subtask may run elsewhere in the next one."""
+    savepoint: bool = False
+    """The snapshot is full and stands beside the checkpoints: their next change is the same as without it."""
+    drain: bool = False
+    """The job stops for good: sources send the last watermark, so that everything fires before the snapshot."""
     completed_checkpoint: int | None = None
     """A checkpoint that has been completed since the last epoch."""
     time_budget_ms: int = 1000
@@ -202,11 +210,13 @@ class ChainInstance:
         for link in self.links.values():
             link.call(link.operator.advance_processing_time, now)
 
-    def read_source(self, task: SourceTask, expired: Callable[[], bool]) -> SourceReport:
+    def read_source(self, task: SourceTask, expired: Callable[[], bool], drain: bool) -> SourceReport:
         """Let the source at the head read."""
         source = self.head.operator
         assert isinstance(source, SourceOperator)
         report: SourceReport = self.head.call(source.read, task, expired)
+        if drain and not source.ended:
+            self.head.call(source.output.emit_watermark, MAX_WATERMARK)
         self.head.records_in += report.records
         return report
 
@@ -271,19 +281,21 @@ class ChainInstance:
             if self.ended:
                 continue
             report.snapshots[context.info.uid] = OperatorSnapshot(
-                keyed=self._keyed_snapshot(context.keyed_state, request.full_snapshot),
-                full=request.full_snapshot,
+                keyed=self._keyed_snapshot(context.keyed_state, request),
+                full=request.full_snapshot or request.savepoint,
                 operator_state=context.operator_state.snapshot(),
                 own=link.call(operator.snapshot),
                 gate=self.gate.snapshot() if link is self.head and self.layout.inputs else None,
             )
 
     @staticmethod
-    def _keyed_snapshot(backend: KeyedStateBackend | None, full: bool) -> dict[str, Any] | None:
+    def _keyed_snapshot(backend: KeyedStateBackend | None, request: EpochRequest) -> KeyedContent | None:
         if backend is None:
             return None
+        if request.savepoint:
+            return backend.full_copy
         changes = backend.take_changes()
-        return backend.full_copy() if full else changes
+        return backend.full_copy if request.full_snapshot else changes
 
     def report(self, report: SubtaskReport) -> None:
         """Add timers, collected records and metrics to the report."""
@@ -348,6 +360,14 @@ class LevelSubtask:
         self._opened = False
         self._closed = False
 
+    @property
+    def fork_safe(self) -> bool:
+        """Whether all state can be read in a forked process."""
+        backends = [
+            link.operator.context.keyed_state for chain in self.chains.values() for link in chain.links.values()
+        ]
+        return all(backend is None or backend.fork_safe for backend in backends)
+
     def open(self) -> None:
         """Open all operators, once, before the first epoch."""
         self._opened = True
@@ -411,7 +431,9 @@ class LevelSubtask:
         chain.advance_processing_time(request.now)
         head = chain.layout.operators[0]
         if head.inputs == 0:
-            report.sources[head.id] = chain.read_source(source_tasks.get(head.id) or SourceTask(), expired)
+            report.sources[head.id] = chain.read_source(
+                source_tasks.get(head.id) or SourceTask(), expired, request.drain
+            )
         else:
             chain.receive(rows)
         chain.end_epoch(request.now)

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 from firesteel.errors import NoKeyError, StateMigrationError
 from firesteel.state.key_groups import key_group
 from firesteel.state.tables import TABLE_KINDS, Change, ListTable, MapTable, Table, ValueTable
 from firesteel.state.timers import TimerQueue
+from firesteel.state.ttl import Now, TtlPolicy, join_stamps, live_part, split_stamps, stored_kind, table_kind
+
+TIMERS: Final = "timers"
+
+# What is stored of a backend: name -> (kind, whether the entry keys are (key, namespace), change). The kind is
+# "value", "list" or "map", with "+ttl" behind it if the state has a time-to-live, or "timers".
+Changes = dict[str, tuple[str, bool, Change]]
 
 
 class _NoKey:
@@ -31,26 +39,82 @@ NO_KEY: Final = _NoKey()
 class KeyScope:
     """The entry key that state handles use right now. The operator sets it before each call of user code."""
 
-    __slots__ = ("key",)
+    __slots__ = ("key", "watchers")
 
     def __init__(self) -> None:
         self.key: Any = NO_KEY
+        self.watchers: list[Callable[[], None]] = []
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Call a function whenever the key is set.
+
+        The object changes its class: the loops over records set ``key`` as a plain attribute, which must stay as quick
+        as it is where nobody watches.
+        """
+        self.watchers.append(watcher)
+        self.__class__ = _WatchedKeyScope
+
+
+_key_slot: Any = vars(KeyScope)["key"]
+
+
+class _WatchedKeyScope(KeyScope):
+    """A scope that tells others when its key is set."""
+
+    __slots__ = ()
+
+    @property
+    def key(self) -> Any:
+        """The entry key."""
+        return _key_slot.__get__(self)
+
+    @key.setter
+    def key(self, key: Any) -> None:
+        _key_slot.__set__(self, key)
+        for watcher in self.watchers:
+            watcher()
+
+
+@dataclass
+class _Stopped:
+    """A clock that stands still, until the backend is given the operator's."""
+
+    now: int = 0
 
 
 class KeyedStateBackend(ABC):
     """What an operator needs of a state backend. One instance per operator and subtask.
 
+    A class of one's own is chosen with ``state.backend.type: module:Class`` and made with the number of key groups
+    (``max_parallelism``) as its only argument.
+
     Changes and full copies are plain data: ``{name: (kind, namespaced, change)}``. Values in them are the live
     objects: whoever takes them serialises them before the operator goes on.
     """
 
+    fork_safe = False
+    """Whether the state can be read in a forked process."""
+    takes_batches = False
+    """Whether :meth:`begin_batch` wants to be called."""
+    cleans_up_incrementally = True
+    """Whether the incremental clean-up of expired state makes sense: it does for state in memory."""
+
     def __init__(self, max_parallelism: int) -> None:
         self.scope = KeyScope()
         self.max_parallelism = max_parallelism
+        self.clock: Now = _Stopped()
 
     @abstractmethod
-    def table(self, name: str, kind: str, namespaced: bool = False) -> Table:
-        """The table of that name, made if it is not there. Another kind than before is an error."""
+    def table(self, name: str, kind: str, namespaced: bool = False, expires: bool = False) -> Table:
+        """The table of that name, made if it is not there. Another kind than before is an error.
+
+        :param namespaced: Entry keys are ``(key, namespace)`` rather than keys.
+        :param expires: What is stored has stamps: see :mod:`firesteel.state.ttl`.
+        """
+
+    @abstractmethod
+    def set_ttl(self, name: str, policy: TtlPolicy) -> None:
+        """The program has said how long the state of that name lives."""
 
     @abstractmethod
     def timers(self, name: str) -> TimerQueue:
@@ -61,73 +125,133 @@ class KeyedStateBackend(ABC):
         """How many entries all tables have together."""
 
     @abstractmethod
-    def take_changes(self) -> dict[str, tuple[str, bool, Change]]:
-        """Everything that has changed since the last call."""
+    def take_changes(self) -> Changes:
+        """Everything that has changed since the last call; in the first call, everything."""
+
+    def forget_changes(self) -> None:
+        """The same, where nobody wants to know: a full copy is taken instead."""
+        self.take_changes()
 
     @abstractmethod
-    def full_copy(self) -> dict[str, tuple[str, bool, Change]]:
+    def full_copy(self) -> Changes:
         """Everything, as a change from nothing."""
 
     @abstractmethod
-    def apply(self, changes: dict[str, tuple[str, bool, Change]], groups: range | None) -> None:
+    def apply(self, changes: Changes, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
 
+    def begin_batch(self, keys: Sequence[Any]) -> None:
+        """Records with these keys are about to be processed; entries that were handed out are not used any more."""
+        return None
 
-class HashMapBackend(KeyedStateBackend):
-    """State as Python objects in dicts. The fastest; bounded by memory."""
+    def end_epoch(self) -> None:
+        """An epoch is over: the time for work that nobody waits for."""
+        return None
+
+    def close(self) -> None:
+        """The operator is closed: give back files and memory. May be called more than once."""
+        return None
+
+
+@dataclass
+class Declared:
+    """A table and what was said when it was made."""
+
+    table: Table
+    namespaced: bool
+    expires: bool
+    policy: TtlPolicy | None = None
+
+    @property
+    def stored_kind(self) -> str:
+        """What a snapshot calls it."""
+        return stored_kind(self.table.kind, self.expires)
+
+    def to_store(self, change: Change) -> Change:
+        """A change as it is stored."""
+        return split_stamps(self.table.kind, change) if self.expires else change
+
+
+class TableBackend(KeyedStateBackend):
+    """A backend made of tables and timer queues that note their own changes. Subclasses say what these are."""
 
     def __init__(self, max_parallelism: int) -> None:
         super().__init__(max_parallelism)
-        self._tables: dict[str, tuple[Table, bool]] = {}
-        self._timers: dict[str, TimerQueue] = {}
+        self.tables: dict[str, Declared] = {}
+        self.queues: dict[str, TimerQueue] = {}
 
-    def table(self, name: str, kind: str, namespaced: bool = False) -> Table:
+    @abstractmethod
+    def make_table(self, name: str, kind: str, expires: bool) -> Table:
+        """A new table."""
+
+    @abstractmethod
+    def make_timers(self, name: str) -> TimerQueue:
+        """A new timer queue."""
+
+    def table(self, name: str, kind: str, namespaced: bool = False, expires: bool = False) -> Table:
         """The table of that name, made if it is not there. Another kind than before is an error."""
-        found = self._tables.get(name)
+        found = self.tables.get(name)
         if found is None:
-            table: Table = TABLE_KINDS[kind]()
-            self._tables[name] = (table, namespaced)
-            return table
-        if found[0].kind != kind:
-            raise StateMigrationError(f"state {name!r} is {found[0].kind} state and cannot be used as {kind} state")
-        return found[0]
+            found = self.tables[name] = Declared(self.make_table(name, kind, expires), namespaced, expires)
+        elif found.table.kind != kind:
+            raise StateMigrationError(f"state {name!r} is {found.table.kind} state and cannot be used as {kind} state")
+        elif found.expires != expires:
+            raise _ttl_switched(name, found.expires)
+        return found.table
+
+    def set_ttl(self, name: str, policy: TtlPolicy) -> None:
+        """The program has said how long the state of that name lives."""
+        self.tables[name].policy = policy
 
     def timers(self, name: str) -> TimerQueue:
         """The timer queue of that name, made if it is not there."""
-        return self._timers.setdefault(name, TimerQueue())
+        found = self.queues.get(name)
+        if found is None:
+            found = self.queues[name] = self.make_timers(name)
+        return found
 
     def entry_count(self) -> int:
         """How many entries all tables have together."""
-        return sum(len(table) for table, _ in self._tables.values())
+        return sum(len(declared.table) for declared in self.tables.values())
 
-    def take_changes(self) -> dict[str, tuple[str, bool, Change]]:
-        """Everything that has changed since the last call."""
-        changes: dict[str, tuple[str, bool, Change]] = {}
-        for name, (table, namespaced) in self._tables.items():
-            change = table.take_change()
+    def take_changes(self) -> Changes:
+        """Everything that has changed since the last call; in the first call, everything."""
+        changes: Changes = {}
+        for name, declared in self.tables.items():
+            change = declared.table.take_change()
             if change is not None:
-                changes[name] = (table.kind, namespaced, change)
-        for name, queue in self._timers.items():
+                changes[name] = (declared.stored_kind, declared.namespaced, declared.to_store(change))
+        for name, queue in self.queues.items():
             change = queue.take_change()
             if change is not None:
-                changes[name] = ("timers", False, change)
+                changes[name] = (TIMERS, False, change)
         return changes
 
-    def full_copy(self) -> dict[str, tuple[str, bool, Change]]:
-        """Everything, as a change from nothing."""
-        full: dict[str, tuple[str, bool, Change]] = {
-            name: (table.kind, namespaced, table.full()) for name, (table, namespaced) in self._tables.items()
-        }
-        full.update((name, ("timers", False, queue.full())) for name, queue in self._timers.items())
+    def full_copy(self) -> Changes:
+        """Everything, as a change from nothing; without what has expired, if the state's settings say so."""
+        full: Changes = {}
+        for name, declared in self.tables.items():
+            change = declared.table.full()
+            if declared.policy is not None and self.filters_full_copy(declared.policy):
+                change = live_part(declared.table.kind, change, declared.policy.horizon())
+            full[name] = (declared.stored_kind, declared.namespaced, declared.to_store(change))
+        full.update((name, (TIMERS, False, queue.full())) for name, queue in self.queues.items())
         return full
 
-    def apply(self, changes: dict[str, tuple[str, bool, Change]], groups: range | None) -> None:
+    def filters_full_copy(self, policy: TtlPolicy) -> bool:
+        """Whether expired entries are left out of full copies."""
+        return policy.in_full_snapshot
+
+    def apply(self, changes: Changes, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
-        for name, (kind, namespaced, change) in changes.items():
-            if kind == "timers":
-                self.timers(name).apply(change, self._owned(groups, False))
+        for name, (stored, namespaced, change) in changes.items():
+            owned = self._owned(groups, namespaced)
+            if stored == TIMERS:
+                self.timers(name).apply(change, owned)
             else:
-                self.table(name, kind, namespaced).apply(change, self._owned(groups, namespaced))
+                kind, expires = table_kind(stored)
+                table = self.table(name, kind, namespaced, expires)
+                table.apply(join_stamps(kind, change) if expires else change, owned)
 
     def _owned(self, groups: range | None, namespaced: bool) -> Callable[[Any], bool] | None:
         if groups is None:
@@ -138,22 +262,44 @@ class HashMapBackend(KeyedStateBackend):
         return lambda key: key_group(key, maximum) in groups
 
 
-def value_table(backend: KeyedStateBackend, name: str, namespaced: bool = False) -> ValueTable:
+class HashMapBackend(TableBackend):
+    """State as Python objects in dicts. The fastest; bounded by memory."""
+
+    fork_safe = True
+
+    def make_table(self, name: str, kind: str, expires: bool) -> Table:
+        """A new table in memory."""
+        return TABLE_KINDS[kind]()
+
+    def make_timers(self, name: str) -> TimerQueue:
+        """A new timer queue in memory."""
+        return TimerQueue()
+
+
+def _ttl_switched(name: str, stored_with_ttl: bool) -> StateMigrationError:
+    before, after = ("with", "without") if stored_with_ttl else ("without", "with")
+    return StateMigrationError(
+        f"state {name!r} was stored {before} a time-to-live and is now declared {after} one. That cannot be changed "
+        "for state that exists: give the state another name, or go back to how it was"
+    )
+
+
+def value_table(backend: KeyedStateBackend, name: str, namespaced: bool = False, expires: bool = False) -> ValueTable:
     """The value table of that name."""
-    table = backend.table(name, ValueTable.kind, namespaced)
+    table = backend.table(name, ValueTable.kind, namespaced, expires)
     assert isinstance(table, ValueTable)
     return table
 
 
-def list_table(backend: KeyedStateBackend, name: str, namespaced: bool = False) -> ListTable:
+def list_table(backend: KeyedStateBackend, name: str, namespaced: bool = False, expires: bool = False) -> ListTable:
     """The list table of that name."""
-    table = backend.table(name, ListTable.kind, namespaced)
+    table = backend.table(name, ListTable.kind, namespaced, expires)
     assert isinstance(table, ListTable)
     return table
 
 
-def map_table(backend: KeyedStateBackend, name: str, namespaced: bool = False) -> MapTable:
+def map_table(backend: KeyedStateBackend, name: str, namespaced: bool = False, expires: bool = False) -> MapTable:
     """The map table of that name."""
-    table = backend.table(name, MapTable.kind, namespaced)
+    table = backend.table(name, MapTable.kind, namespaced, expires)
     assert isinstance(table, MapTable)
     return table

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.common import TypeInformation
-from firesteel.common.typeinfo import PickledBytesTypeInfo
+from firesteel.common.typeinfo import NullableTypeInfo, PickledBytesTypeInfo
 from firesteel.errors import StateError, TypeMismatchError
 from firesteel.model.functions import AggregateFunction
 from firesteel.model.state import (
@@ -27,7 +27,15 @@ from firesteel.model.state import (
     ValueStateDescriptor,
 )
 from firesteel.state.backend import KeyedStateBackend, KeyScope, list_table, map_table, value_table
-from firesteel.state.tables import ABSENT, ListTable, MapTable, ValueTable
+from firesteel.state.tables import ABSENT, ListTable, MapTable, Table, ValueTable
+from firesteel.state.ttl import IncrementalCleanup, TtlPolicy
+from firesteel.state.ttl_handles import (
+    TtlAggregatingHandle,
+    TtlListHandle,
+    TtlMapHandle,
+    TtlReducingHandle,
+    TtlValueHandle,
+)
 
 Check = Callable[[Any], None]
 
@@ -295,8 +303,15 @@ class StateHandles:
                 f"{type(known).__name__} of {known.type_info} and {type(wanted).__name__} of {wanted.type_info}. "
                 "Give one of them another name"
             )
+        if known.get_ttl_config() != wanted.get_ttl_config():
+            raise StateError(
+                f"state {known.get_name()!r} is declared twice in one operator with different times to live: "
+                f"{known.get_ttl_config()} and {wanted.get_ttl_config()}. Give one of them another name"
+            )
 
     def _make(self, descriptor: StateDescriptor) -> Any:
+        if descriptor.get_ttl_config().is_enabled():
+            return self._make_expiring(descriptor)
         name = descriptor.get_name()
         full_name = self._prefix + name
         backend, scope, namespaced = self._backend, self._scope, self._namespaced
@@ -323,3 +338,43 @@ class StateHandles:
                 return ValueHandle(values, scope, default)
             return TypedValueHandle(values, scope, default, check)
         raise StateError(f"unknown kind of state descriptor: {type(descriptor).__name__}")
+
+    def _make_expiring(self, descriptor: StateDescriptor) -> Any:
+        """A handle for state with a time-to-live: classes of its own, so that other state does not pay for it."""
+        name = descriptor.get_name()
+        full_name, scope = self._prefix + name, self._scope
+        place = (self._backend, full_name, self._namespaced, True)
+        policy = TtlPolicy(descriptor.get_ttl_config(), self._backend.clock)
+        if isinstance(descriptor, MapStateDescriptor):
+            maps = map_table(*place)
+            check_key = type_check(name, "a key", descriptor.key_type_info)
+            value_type = descriptor.value_type_info
+            nullable = value_type is None or isinstance(value_type, (NullableTypeInfo, PickledBytesTypeInfo))
+            check_value = type_check(name, "a value", value_type)
+            on_access = self._start_cleanup(full_name, maps, policy)
+            return TtlMapHandle(maps, scope, policy, on_access, check_key, check_value, nullable)
+        if isinstance(descriptor, ListStateDescriptor):
+            lists = list_table(*place)
+            check = type_check(name, "an element", descriptor.elem_type_info)
+            return TtlListHandle(lists, scope, policy, self._start_cleanup(full_name, lists, policy), check)
+        values = value_table(*place)
+        on_access = self._start_cleanup(full_name, values, policy)
+        check = type_check(name, "the value", descriptor.type_info)
+        if isinstance(descriptor, ReducingStateDescriptor):
+            reduce = descriptor.get_reduce_function().reduce
+            return TtlReducingHandle(values, scope, policy, on_access, reduce, check)
+        if isinstance(descriptor, AggregatingStateDescriptor):
+            return TtlAggregatingHandle(values, scope, policy, on_access, descriptor.get_agg_function())
+        if isinstance(descriptor, ValueStateDescriptor):
+            return TtlValueHandle(values, scope, policy, on_access, check)
+        raise StateError(f"unknown kind of state descriptor: {type(descriptor).__name__}")
+
+    def _start_cleanup(self, full_name: str, table: Table, policy: TtlPolicy) -> Callable[[], None] | None:
+        """Tell the backend about the time-to-live; what has to be called on each access, if anything."""
+        self._backend.set_ttl(full_name, policy)
+        if not self._backend.cleans_up_incrementally or policy.incremental_size == 0:
+            return None
+        cleanup = IncrementalCleanup(table, policy)
+        if policy.per_record:
+            self._backend.scope.watch(cleanup)
+        return cleanup

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +23,10 @@ from firesteel.state.operator_state import Snapshot as OperatorStateSnapshot
 _MAGIC = b"FSST"
 _VERSION = 1
 _HEADER = struct.Struct(">4sHI")
+
+
+KeyedContent = dict[str, Any] | Callable[[], dict[str, Any]]
+"""Keyed state in a snapshot: the data, or a function that makes it when it is written (in another process, maybe)."""
 
 
 @dataclass
@@ -36,11 +40,16 @@ class OperatorSnapshot:
     :param gate: Watermark, idleness and end of each input channel of a chain's head.
     """
 
-    keyed: dict[str, Any] | None
+    keyed: KeyedContent | None
     full: bool
     operator_state: OperatorStateSnapshot
     own: Any
     gate: dict[str, Any] | None = None
+
+    @property
+    def has_state(self) -> bool:
+        """Whether there is state that would be missed, besides the watermarks of input channels."""
+        return self.keyed is not None or bool(self.operator_state) or bool(self.own)
 
 
 @dataclass
@@ -57,8 +66,13 @@ class OperatorRestore:
 
 def encode(snapshots: dict[str, OperatorSnapshot]) -> bytes:
     """The content of a state file."""
-    body = codec.dumps({uid: codec.dumps(vars(snapshot)) for uid, snapshot in snapshots.items()})
+    body = codec.dumps({uid: codec.dumps(_plain(snapshot)) for uid, snapshot in snapshots.items()})
     return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(body)) + body
+
+
+def _plain(snapshot: OperatorSnapshot) -> dict[str, Any]:
+    keyed = snapshot.keyed
+    return {**vars(snapshot), "keyed": keyed() if callable(keyed) else keyed}
 
 
 def decode(data: bytes, name: str, uids: Iterable[str]) -> dict[str, OperatorSnapshot]:
@@ -87,7 +101,7 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
         if not history:
             continue
         last = history[-1]
-        restore.keyed.extend(snapshot.keyed for snapshot in history if snapshot.keyed)
+        restore.keyed.extend(snapshot.keyed for snapshot in history if isinstance(snapshot.keyed, dict))
         restore.operator_states.append(last.operator_state)
         restore.own.append(last.own)
         if not rescaled:

@@ -1,28 +1,30 @@
-"""Where checkpoints are kept: state files, and a manifest per checkpoint whose appearance is the commit.
+"""Where checkpoints and savepoints are kept: state files, and a manifest each whose appearance is the commit.
 
 ::
 
-    <directory>/
-      state/<name>.state        what a subtask wrote in a checkpoint; never changed, shared by later checkpoints
-      chk-<n>/_metadata         the manifest of checkpoint n: JSON, see :class:`Manifest`
+    <checkpoint directory>/                      <savepoint directory>/
+      state/<name>.state                           state/<name>.state
+      chk-<n>/_metadata                            _metadata
 
-A checkpoint exists when its manifest does. The manifest is written under another name and renamed.
+A state file is what one subtask wrote (see ``state.snapshots``). It is never changed; later checkpoints go on using it.
+A manifest (``_metadata``) is JSON, see :class:`Manifest`, with its checksum on the last line. A checkpoint or savepoint
+exists when its manifest does.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
-from dataclasses import dataclass, field
+import zlib
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from firesteel.errors import CheckpointError
 from firesteel.state import codec
-from firesteel.state.snapshots import OperatorRestore, decode, restore_of
+from firesteel.state.filesystem import FileStore, file_store
+from firesteel.state.snapshots import OperatorRestore, OperatorSnapshot, decode, restore_of
 
-_FORMAT = 1
+FORMAT = 1
 _STATE = "state"
 _PREFIX = "chk-"
 _METADATA = "_metadata"
@@ -32,134 +34,153 @@ _METADATA = "_metadata"
 class OperatorFiles:
     """The state files of one operator: for each subtask the last full one and all changes since, oldest first."""
 
+    name: str
     parallelism: int
     max_parallelism: int
     files: dict[int, list[str]] = field(default_factory=dict)
+    stateful: bool = False
+    """Whether there is state in them that would be missed: an operator of a program must claim it."""
 
 
 @dataclass
 class Manifest:
-    """Everything about one checkpoint.
+    """Everything about one checkpoint or savepoint.
 
+    :param kind: ``checkpoint`` or ``savepoint``.
+    :param timestamp: When it was started, in milliseconds.
     :param operators: By operator uid.
-    :param driver: What the driver goes on from (source splits and positions), plain data.
-    :param committables: By sink uid: what has to be made visible; kept until the next checkpoint, as a crash may come
-        before they are.
+    :param driver: What the driver goes on from: source splits and positions, by uid.
+    :param committables: By sink uid: output that has to be made visible. It may have been already: committing again
+        changes nothing.
     """
 
+    kind: str
     checkpoint_id: int
     job_name: str
     timestamp: int
     operators: dict[str, OperatorFiles] = field(default_factory=dict)
     driver: dict[str, Any] = field(default_factory=dict)
     committables: dict[str, list[Any]] = field(default_factory=dict)
+    state_bytes: int = 0
+    """The size of the state files that were written for it."""
+    directory: str = ""
+    """Where it was read from: not part of the file."""
 
-    def to_json(self) -> str:
-        """The manifest as text. Values of the program's own (positions, committables) are pickled inside it."""
-        return json.dumps(
+    def to_bytes(self) -> bytes:
+        """The manifest as a file. Values of the program's own (positions, committables) are pickled inside it."""
+        body = json.dumps(
             {
-                "format": _FORMAT,
+                "format": FORMAT,
+                "kind": self.kind,
                 "checkpoint_id": self.checkpoint_id,
                 "job_name": self.job_name,
                 "timestamp": self.timestamp,
-                "operators": {uid: vars(files) for uid, files in self.operators.items()},
+                "state_bytes": self.state_bytes,
+                "operators": {uid: asdict(files) for uid, files in self.operators.items()},
                 "driver": _pack(self.driver),
                 "committables": _pack(self.committables),
             },
             indent=1,
-        )
+        ).encode()
+        return body + b"\n%08x\n" % zlib.crc32(body)
 
     @staticmethod
-    def from_json(text: str, where: str) -> Manifest:
+    def from_bytes(data: bytes, where: str) -> Manifest:
         """Read a manifest back; ``where`` names it in errors."""
-        try:
-            raw = json.loads(text)
-            if raw["format"] != _FORMAT:
-                raise CheckpointError(f"manifest {where} has format {raw['format']}; this version reads {_FORMAT}")
-            operators = {
-                uid: OperatorFiles(
-                    entry["parallelism"],
-                    entry["max_parallelism"],
-                    {int(subtask): files for subtask, files in entry["files"].items()},
-                )
-                for uid, entry in raw["operators"].items()
-            }
-            return Manifest(
-                raw["checkpoint_id"],
-                raw["job_name"],
-                raw["timestamp"],
-                operators,
-                _unpack(raw["driver"]),
-                _unpack(raw["committables"]),
+        body, _, checksum = data.rstrip(b"\n").rpartition(b"\n")
+        if checksum != b"%08x" % zlib.crc32(body):
+            raise CheckpointError(f"manifest {where} is damaged or cut off: its checksum does not fit its content")
+        raw = json.loads(body)
+        if raw["format"] != FORMAT:
+            raise CheckpointError(f"manifest {where} has format {raw['format']}; this version reads {FORMAT}")
+        operators = {
+            uid: OperatorFiles(
+                entry["name"],
+                entry["parallelism"],
+                entry["max_parallelism"],
+                {int(subtask): files for subtask, files in entry["files"].items()},
+                entry["stateful"],
             )
-        except (ValueError, KeyError, TypeError) as error:
-            raise CheckpointError(f"manifest {where} is damaged: {error!r}") from error
+            for uid, entry in raw["operators"].items()
+        }
+        return Manifest(
+            raw["kind"],
+            raw["checkpoint_id"],
+            raw["job_name"],
+            raw["timestamp"],
+            operators,
+            _unpack(raw["driver"]),
+            _unpack(raw["committables"]),
+            raw["state_bytes"],
+        )
 
     def all_files(self) -> set[str]:
-        """Every state file that the checkpoint needs."""
+        """Every state file that it needs."""
         return {name for entry in self.operators.values() for names in entry.files.values() for name in names}
 
 
 class CheckpointStore:
-    """Checkpoints in a directory of a file system that all workers reach."""
+    """Checkpoints, or one savepoint, in a directory of a file system that all workers reach."""
 
     def __init__(self, directory: str) -> None:
-        self.directory = directory
+        self.files: FileStore = file_store(directory)
+        self.directory = self.files.uri
 
     def write_state(self, name: str, data: bytes) -> None:
         """Write a state file, completely or not at all."""
-        _write_atomically(os.path.join(self.directory, _STATE, name), data)
+        self.files.write(f"{_STATE}/{name}", data)
 
-    def read_state(self, name: str) -> bytes:
-        """Read a state file."""
-        path = os.path.join(self.directory, _STATE, name)
-        try:
-            with open(path, "rb") as file:
-                return file.read()
-        except FileNotFoundError as error:
-            message = f"state file {path} is missing; the checkpoint that needs it cannot be used"
-            raise CheckpointError(message) from error
+    def has_state(self, name: str) -> bool:
+        """Whether a state file has been written."""
+        return self.files.exists(f"{_STATE}/{name}")
 
-    def write_manifest(self, manifest: Manifest) -> None:
-        """Complete a checkpoint."""
-        path = os.path.join(self.directory, f"{_PREFIX}{manifest.checkpoint_id}", _METADATA)
-        _write_atomically(path, manifest.to_json().encode())
+    def state_size(self, name: str) -> int:
+        """The size of a state file in bytes."""
+        return self.files.size(f"{_STATE}/{name}")
+
+    def delete_state(self, name: str) -> None:
+        """Delete a state file that nothing needs."""
+        self.files.delete(f"{_STATE}/{name}")
+
+    def state_names(self) -> list[str]:
+        """All state files, whoever needs them."""
+        return self.files.names(_STATE)
+
+    def write_manifest(self, manifest: Manifest) -> str:
+        """Complete a checkpoint or savepoint; returns its path."""
+        name = _METADATA if manifest.kind == "savepoint" else f"{_PREFIX}{manifest.checkpoint_id}/{_METADATA}"
+        self.files.write(name, manifest.to_bytes())
+        return f"{self.directory}/{name}".removesuffix(f"/{_METADATA}")
 
     def checkpoint_ids(self) -> list[int]:
         """The completed checkpoints, oldest first."""
-        try:
-            names = os.listdir(self.directory)
-        except FileNotFoundError:
-            return []
-        numbers = [name.removeprefix(_PREFIX) for name in names if name.startswith(_PREFIX)]
-        found = [int(number) for number in numbers if number.isdigit()]
-        return sorted(number for number in found if os.path.exists(self._metadata(number)))
+        numbers = [name.removeprefix(_PREFIX) for name in self.files.names() if name.startswith(_PREFIX)]
+        found = sorted(int(number) for number in numbers if number.isdigit())
+        return [number for number in found if self.files.exists(f"{_PREFIX}{number}/{_METADATA}")]
 
-    def read_manifest(self, checkpoint_id: int) -> Manifest:
-        """Read the manifest of a completed checkpoint."""
-        path = self._metadata(checkpoint_id)
-        with open(path, encoding="utf-8") as file:
-            return Manifest.from_json(file.read(), path)
+    def read_checkpoint(self, checkpoint_id: int) -> Manifest:
+        """The manifest of a completed checkpoint."""
+        return self._read(f"{_PREFIX}{checkpoint_id}/{_METADATA}")
 
-    def _metadata(self, checkpoint_id: int) -> str:
-        return os.path.join(self.directory, f"{_PREFIX}{checkpoint_id}", _METADATA)
+    def delete_checkpoint(self, checkpoint_id: int) -> None:
+        """Delete a checkpoint's manifest; the state files are another matter."""
+        self.files.delete(f"{_PREFIX}{checkpoint_id}")
 
-    def retain(self, manifests: list[Manifest]) -> None:
-        """Delete all checkpoints but these, and all state files that none of them needs."""
-        keep = {manifest.checkpoint_id for manifest in manifests}
+    def delete_everything(self) -> None:
+        """Delete all checkpoints and their state."""
         for checkpoint_id in self.checkpoint_ids():
-            if checkpoint_id not in keep:
-                shutil.rmtree(os.path.dirname(self._metadata(checkpoint_id)), ignore_errors=True)
-        needed = set().union(*(manifest.all_files() for manifest in manifests)) if manifests else set()
-        folder = os.path.join(self.directory, _STATE)
-        for name in os.listdir(folder) if os.path.isdir(folder) else ():
-            if name not in needed:
-                os.unlink(os.path.join(folder, name))
+            self.delete_checkpoint(checkpoint_id)
+        self.files.delete(_STATE)
+
+    def _read(self, name: str) -> Manifest:
+        manifest = Manifest.from_bytes(self.files.read(name), f"{self.directory}/{name}")
+        manifest.directory = self.directory
+        return manifest
 
     def load(self, manifest: Manifest, uids: list[str], subtask: int, parallelism: int) -> dict[str, OperatorRestore]:
         """What one subtask of the given operators goes on from."""
         restores: dict[str, OperatorRestore] = {}
-        cache: dict[str, dict[str, Any]] = {}
+        cache: dict[str, dict[str, OperatorSnapshot]] = {}
         for uid in uids:
             stored = manifest.operators.get(uid)
             if stored is None:
@@ -172,9 +193,11 @@ class CheckpointStore:
             restores[uid] = restore_of(manifest.checkpoint_id, rescaled, histories)
         return restores
 
-    def _snapshot(self, name: str, uid: str, uids: list[str], cache: dict[str, dict[str, Any]]) -> Any:
+    def _snapshot(
+        self, name: str, uid: str, uids: list[str], cache: dict[str, dict[str, OperatorSnapshot]]
+    ) -> OperatorSnapshot:
         if name not in cache:
-            cache[name] = decode(self.read_state(name), name, uids)
+            cache[name] = decode(self.files.read(f"{_STATE}/{name}"), f"{self.directory}/{_STATE}/{name}", uids)
         try:
             return cache[name][uid]
         except KeyError as error:
@@ -182,14 +205,23 @@ class CheckpointStore:
             raise CheckpointError(message) from error
 
 
-def _write_atomically(path: str, data: bytes) -> None:
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    temporary = f"{path}.{os.getpid()}.part"
-    with open(temporary, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temporary, path)
+def find_manifest(path: str) -> Manifest:
+    """The checkpoint or savepoint at a path.
+
+    The path may be a savepoint's directory, a checkpoint's (``.../chk-7``), or a whole checkpoint directory, of which
+    the last completed checkpoint is taken.
+    """
+    path = path.rstrip("/").removesuffix(f"/{_METADATA}")
+    parent, _, last = path.rpartition("/")
+    if last.startswith(_PREFIX) and last.removeprefix(_PREFIX).isdigit():
+        return CheckpointStore(parent).read_checkpoint(int(last.removeprefix(_PREFIX)))
+    store = CheckpointStore(path)
+    if store.files.exists(_METADATA):
+        return store._read(_METADATA)
+    ids = store.checkpoint_ids()
+    if not ids:
+        raise CheckpointError(f"there is neither a savepoint nor a completed checkpoint at {path}")
+    return store.read_checkpoint(ids[-1])
 
 
 def _pack(value: Any) -> str:

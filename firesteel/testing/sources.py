@@ -137,8 +137,8 @@ class _ScriptReader(DriverReader):
         self._script = script
         self._place = 0
 
-    def open(self, context: RuntimeContext, restored: Any | None, wake: Callable[[], None]) -> None:
-        self._place = restored or 0
+    def open(self, context: RuntimeContext, restored: list[Any] | None, wake: Callable[[], None]) -> None:
+        self._place = (restored[context.get_index_of_this_subtask()] if restored else None) or 0
 
     def has_data(self) -> bool:
         return not self.is_finished()

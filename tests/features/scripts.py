@@ -35,7 +35,7 @@ def checkpointed_state(directory: str, name: str) -> list[list[dict[str, Any]]]:
     store = CheckpointStore(directory)
     found = []
     for checkpoint_id in store.checkpoint_ids():
-        manifest = store.read_manifest(checkpoint_id)
+        manifest = store.read_checkpoint(checkpoint_id)
         changes = [
             keyed[name][2]
             for uid, files in manifest.operators.items()

@@ -94,6 +94,7 @@ def test_two_key_by_in_a_row_are_one_exchange(make_env: MakeEnv) -> None:
 
 @on_both
 @pytest.mark.feature("PA-06")
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_key_groups_carry_state_to_another_parallelism(make_env: MakeEnv, tmp_path: Path) -> None:
     options = {
         "execution.checkpointing.interval": "1 ms",
@@ -108,7 +109,7 @@ def test_key_groups_carry_state_to_another_parallelism(make_env: MakeEnv, tmp_pa
     env.execute()
 
     store = CheckpointStore(str(tmp_path))
-    manifests = [store.read_manifest(number) for number in store.checkpoint_ids()]
+    manifests = [store.read_checkpoint(number) for number in store.checkpoint_ids()]
     manifest = next(each for each in reversed(manifests) if each.operators["largest"].files)
     assert (manifest.operators["largest"].parallelism, manifest.operators["largest"].max_parallelism) == (1, 8)
     before = restored_keys(store, manifest, 0, 1)

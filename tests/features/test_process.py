@@ -280,6 +280,7 @@ class ForgetsIdleKeys(KeyedProcessFunction):
 
 @pytest.mark.feature("PR-08")
 @on_both
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_a_key_that_was_idle_for_an_hour_leaves_nothing_behind(make_env: MakeEnv, tmp_path: Path) -> None:
     env = recovering(
         make_env(2, {"execution.checkpointing.dir": str(tmp_path), "execution.checkpointing.num-retained": 10})

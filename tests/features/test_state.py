@@ -214,12 +214,14 @@ def test_aggregating_state_takes_ints_and_gives_their_mean(env: StreamExecutionE
 
 
 @pytest.mark.feature("ST-05")
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_of_reducing_state_nothing_but_the_aggregate_is_stored(make_env: MakeEnv, tmp_path: Path) -> None:
     env = make_env(1, keeping_checkpoints(tmp_path))
     assert stored_values(env, tmp_path, Sums(), "sum", ("k", 1), ("k", 2), ("k", 3), ("j", 4)) == {"k": 6, "j": 4}
 
 
 @pytest.mark.feature("ST-06")
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_of_aggregating_state_the_accumulator_is_stored(make_env: MakeEnv, tmp_path: Path) -> None:
     env = make_env(1, keeping_checkpoints(tmp_path))
     assert stored_values(env, tmp_path, Means(), "mean", ("k", 1), ("k", 2), ("k", 6)) == {"k": (9, 3)}
@@ -408,6 +410,7 @@ class Appends(Steps):
         return [len(list(self.list.get()))]
 
 
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_a_checkpoint_writes_only_the_entries_of_lists_and_maps_that_have_changed(
     make_env: MakeEnv, tmp_path: Path
 ) -> None:

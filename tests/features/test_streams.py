@@ -85,6 +85,7 @@ def test_nothing_runs_before_execute(env: StreamExecutionEnvironment, tmp_path: 
 
 @on_both
 @pytest.mark.feature("DS-03")
+@pytest.mark.usefixtures("keep_checkpoints")
 def test_one_job_has_several_sources_and_sinks_under_one_checkpoint(make_env: MakeEnv, tmp_path: Path) -> None:
     options = {
         "execution.checkpointing.interval": "1 ms",
@@ -114,7 +115,7 @@ def test_one_job_has_several_sources_and_sinks_under_one_checkpoint(make_env: Ma
     assert rows["sink-b"] == expected["b"]
     assert sorted(rows["sink-all"]) == sorted(expected["a"] + expected["b"])
     store = CheckpointStore(str(tmp_path / "checkpoints"))
-    checkpoints = [store.read_manifest(number).committables for number in store.checkpoint_ids()]
+    checkpoints = [store.read_checkpoint(number).committables for number in store.checkpoint_ids()]
     assert checkpoints
     for committables in checkpoints:
         both = committables.get("sink-a", []) + committables.get("sink-b", [])

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
+from firesteel.common.options import SAVEPOINT_DIR
 from firesteel.execution.driver import JobDriver
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.spark import relay
@@ -40,7 +41,7 @@ class SparkExecutor(Executor):
         else:
             with _plain_interrupts():
                 driver.run()
-        return EngineJobClient(job)
+        return EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR))
 
 
 @contextmanager

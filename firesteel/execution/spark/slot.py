@@ -29,7 +29,7 @@ class SlotServer:
 
     def __init__(self, address: str) -> None:
         self._listener = Listener(address, "AF_UNIX", backlog=128)
-        self._host = SubtaskHost()
+        self._host = SubtaskHost(may_fork=True)
         self._widths: dict[str, tuple[int, ...]] = {}
         self._lock = threading.Lock()
 

@@ -1,0 +1,193 @@
+"""Files of checkpoints and savepoints: on the local disk, or on any file system that pyarrow or fsspec reaches.
+
+``write`` is atomic everywhere: a reader finds the whole file or none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from abc import ABC, abstractmethod
+from typing import Any
+from urllib.parse import urlparse
+
+from firesteel.errors import CheckpointError
+
+
+class FileStore(ABC):
+    """A directory and what is below it. Names are relative paths with ``/`` between their parts."""
+
+    def __init__(self, uri: str) -> None:
+        self.uri = uri.rstrip("/")
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file; one of that name is replaced."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes:
+        """Read a whole file; a missing one is a :class:`CheckpointError`."""
+
+    @abstractmethod
+    def exists(self, name: str) -> bool:
+        """Whether there is a file or directory of that name."""
+
+    @abstractmethod
+    def size(self, name: str) -> int:
+        """The size of a file in bytes."""
+
+    @abstractmethod
+    def names(self, folder: str = "") -> list[str]:
+        """The names of files and directories directly in a folder, sorted; none if it is not there."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Delete a file, or a directory with everything in it, if it is there."""
+
+
+class LocalFileStore(FileStore):
+    """A directory of the local disk (or one that is mounted)."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(os.path.abspath(path))
+
+    def _path(self, name: str) -> str:
+        return os.path.join(self.uri, *name.split("/")) if name else self.uri
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write under another name, force it to the disk, rename."""
+        path = self._path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        temporary = f"{path}.{os.getpid()}.part"
+        try:
+            with open(temporary, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+        except OSError as error:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
+            raise CheckpointError(f"{path} cannot be written: {error}") from error
+
+    def read(self, name: str) -> bytes:
+        """Read a whole file."""
+        path = self._path(name)
+        try:
+            with open(path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file or directory of that name."""
+        return os.path.exists(self._path(name))
+
+    def size(self, name: str) -> int:
+        """The size of a file in bytes."""
+        return os.path.getsize(self._path(name))
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names in a folder."""
+        try:
+            return sorted(os.listdir(self._path(folder)))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def delete(self, name: str) -> None:
+        """Delete a file or directory."""
+        path = self._path(name)
+        if os.path.isdir(path):
+            shutil.rmtree(path, ignore_errors=True)
+        elif os.path.exists(path):
+            os.unlink(path)
+
+
+class ArrowFileStore(FileStore):
+    """A directory of another file system, through pyarrow (S3, GCS, HDFS, ...) or fsspec."""
+
+    def __init__(self, uri: str) -> None:
+        super().__init__(uri)
+        self._fs, self._root = _arrow_file_system(uri)
+
+    def _path(self, name: str) -> str:
+        return f"{self._root}/{name}".rstrip("/")
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a whole file.
+
+        Object stores show an object only when it is complete. Elsewhere the file is written under another name and
+        moved, which these file systems do atomically.
+        """
+        path = self._path(name)
+        try:
+            if self._fs.type_name in ("s3", "gcs", "abfs") or self._fs.type_name.startswith("py::fsspec+memory"):
+                self._put(path, data)
+            else:
+                self._fs.create_dir(path.rpartition("/")[0], recursive=True)
+                self._put(f"{path}.part", data)
+                self._fs.move(f"{path}.part", path)
+        except OSError as error:
+            raise CheckpointError(f"{self.uri}/{name} cannot be written: {error}") from error
+
+    def _put(self, path: str, data: bytes) -> None:
+        with self._fs.open_output_stream(path) as stream:
+            stream.write(data)
+
+    def read(self, name: str) -> bytes:
+        """Read a whole file."""
+        try:
+            with self._fs.open_input_stream(self._path(name)) as stream:
+                data: bytes = stream.read()
+                return data
+        except OSError as error:
+            raise CheckpointError(f"{self.uri}/{name} cannot be read: {error}") from error
+
+    def _info(self, name: str) -> Any:
+        return self._fs.get_file_info([self._path(name)])[0]
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a file or directory of that name."""
+        return bool(self._info(name).type.name != "NotFound")
+
+    def size(self, name: str) -> int:
+        """The size of a file in bytes."""
+        return int(self._info(name).size)
+
+    def names(self, folder: str = "") -> list[str]:
+        """The names in a folder."""
+        from pyarrow.fs import FileSelector
+
+        selector = FileSelector(self._path(folder), allow_not_found=True)
+        return sorted(info.base_name for info in self._fs.get_file_info(selector))
+
+    def delete(self, name: str) -> None:
+        """Delete a file or directory."""
+        kind = self._info(name).type.name
+        if kind == "Directory":
+            self._fs.delete_dir(self._path(name))
+        elif kind == "File":
+            self._fs.delete_file(self._path(name))
+
+
+def file_store(uri: str) -> FileStore:
+    """The file store for a path or URI."""
+    scheme = urlparse(uri).scheme
+    if scheme in ("", "file"):
+        return LocalFileStore(urlparse(uri).path if scheme else uri)
+    return ArrowFileStore(uri)
+
+
+def _arrow_file_system(uri: str) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    scheme = urlparse(uri).scheme
+    try:
+        if scheme in ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"):
+            system, path = fs.FileSystem.from_uri(uri)
+            return system, path.rstrip("/")
+        import fsspec
+
+        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), uri.partition("://")[2].rstrip("/")
+    except (ImportError, ValueError, OSError) as error:
+        raise CheckpointError(f"the file system of {uri!r} cannot be used: {error}") from error
