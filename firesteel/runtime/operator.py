@@ -243,15 +243,21 @@ class ChainLink:
         self.operator = operator
         self.records_in = 0
         self._guard = Guard(operator.context.info, operator)
+        keyed = operator.context.keyed_state
+        self._begin_batch = keyed.begin_batch if keyed is not None and keyed.takes_batches else None
 
     def receive(self, batch: Batch) -> None:
         """Records for the first input."""
         self.records_in += len(batch.values)
+        if self._begin_batch is not None:
+            self._guard.call(self._begin_batch, batch.keys or ())
         self._guard.run(self.operator.process, batch)
 
     def receive_second(self, batch: Batch) -> None:
         """Records for the second input."""
         self.records_in += len(batch.values)
+        if self._begin_batch is not None:
+            self._guard.call(self._begin_batch, batch.keys or ())
         self._guard.run(self.operator.process_second, batch)
 
     def advance_watermark(self, watermark: int) -> None:

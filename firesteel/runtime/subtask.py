@@ -160,13 +160,18 @@ class ChainInstance:
             output=Output(),
             metrics=group,
             operator_state=OperatorStateBackend(),
-            keyed_state=settings.backend_factory(self.layout.max_parallelism) if planned.keyed else None,
+            keyed_state=self._make_backend() if planned.keyed else None,
             batch_mode=settings.batch_mode,
             job_parameters=settings.job_parameters,
             restored_checkpoint=None if restore is None else restore.checkpoint_id,
             rescaled=restore is not None and restore.rescaled,
             watermark_interval=settings.watermark_interval,
         )
+
+    def _make_backend(self) -> KeyedStateBackend:
+        backend = self._settings.backend_factory(self.layout.max_parallelism)
+        backend.clock = self._settings.clock
+        return backend
 
     def _connect_emitter(self, edge: _Edge, level: int, parallelism: int, max_parallelism: int) -> None:
         emitter = make_emitter(
@@ -257,6 +262,8 @@ class ChainInstance:
                 emitter.end()
         for link in self.links.values():
             link.call(link.operator.end_epoch)
+            if link.operator.context.keyed_state is not None:
+                link.call(link.operator.context.keyed_state.end_epoch)
 
     def _end_inputs(self) -> None:
         """Tell the head about each of its inputs that has ended."""
@@ -294,8 +301,10 @@ class ChainInstance:
             return None
         if request.savepoint:
             return backend.full_copy
-        changes = backend.take_changes()
-        return backend.full_copy if request.full_snapshot else changes
+        if request.full_snapshot:
+            backend.forget_changes()
+            return backend.full_copy
+        return backend.take_changes()
 
     def report(self, report: SubtaskReport) -> None:
         """Add timers, collected records and metrics to the report."""
@@ -331,6 +340,8 @@ class ChainInstance:
                 link.call(link.operator.close)
             except Exception as error:
                 errors.append(error)
+            if link.operator.context.keyed_state is not None:
+                link.operator.context.keyed_state.close()
         return errors
 
 
