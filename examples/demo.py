@@ -73,7 +73,8 @@ def run_job() -> dict[str, list[Any]]:
     configuration = Configuration.from_dict({"firesteel.progress": True})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
 
-    patient = WatermarkStrategy.for_bounded_out_of_orderness(PATIENCE)
+    # Alignment: neither stream is read far ahead of the other in event time.
+    patient = WatermarkStrategy.for_bounded_out_of_orderness(PATIENCE).with_watermark_alignment("taxis", MAX_DELAY)
     fares = env.from_source(FARES, patient, "fares")
     rides = env.from_source(RIDES, patient, "rides")
 

@@ -20,12 +20,11 @@ class RollingField(Field):
         8
     """
 
-    def replace(self, record: Any, value: Any) -> Any:
-        """A copy of the record with the field set to ``value``; the record stays as it is."""
-        return value if self._is_bare(record) else super().replace(record, value)
-
     def _find_getter(self, record: Any) -> Callable[[Any], Any]:
         return _itself if self._is_bare(record) else super()._find_getter(record)
+
+    def _find_replacer(self, record: Any) -> Callable[[Any, Any], Any]:
+        return _other if self._is_bare(record) else super()._find_replacer(record)
 
     def _is_bare(self, record: Any) -> bool:
         if self.field != 0 or field_names(record) is not None:
@@ -35,6 +34,10 @@ class RollingField(Field):
 
 def _itself(record: Any) -> Any:
     return record
+
+
+def _other(record: Any, value: Any) -> Any:
+    return value
 
 
 def declared_field_type(method: str, field: str | int, record_type: TypeInformation | None) -> TypeInformation | None:

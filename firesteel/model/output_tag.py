@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import final
+
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.errors import ConfigurationError
 
 
+@final  # a result is told from a tagged one by this very class, once per record
 class OutputTag:
     """Names a side output of a process or window function.
 

@@ -10,9 +10,12 @@ from typing import Any
 from firesteel.model.functions import RuntimeContext
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class WriterContext:
-    """What a record comes with when it is written: its timestamp (or None), the watermark and processing time."""
+    """What a record comes with when it is written: its timestamp (or None), the watermark and processing time.
+
+    Holds during the call only: the engine uses one object for all records.
+    """
 
     timestamp: int | None
     current_watermark: int

@@ -152,7 +152,7 @@ class TimerFiring(FunctionOperator):
     def add_results(self, made: Iterable[Any], values: list[Any], timestamp: int | None) -> None:
         """Sort results into main output and side outputs."""
         for result in made:
-            if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
+            if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
                 self.side.add(result[0], result[1], timestamp)
             else:
                 values.append(result)
@@ -181,24 +181,24 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
     The hot path of stateful programs. ``operator.cursor`` must be the iterator over the batch's values.
     """
     values: list[Any] = []
-    timestamps: list[int] | None = None if batch.timestamps is None else []
+    timestamps: list[int] = []
     cursor = operator.cursor
     assert cursor is not None
+    stamped = batch.timestamps is not None
     stamps: Iterable[Any] = repeat(None) if batch.timestamps is None else batch.timestamps
     keys: Iterable[Any] = repeat(None) if batch.keys is None else batch.keys
-    side_add, append = operator.side.add, values.append
-    for value, stamp, key in zip(cursor, stamps, keys):
-        if scope is not None:
-            scope.key = key
-        context.current_timestamp = stamp
+    side_add, append, append_stamp = operator.side.add, values.append, timestamps.append
+    scope = scope or KeyScope()
+    # The loop's targets are the very attributes that user code reads through context and state.
+    for value, context.current_timestamp, scope.key in zip(cursor, stamps, keys):
         made = call(value, context)
         if made is not None:
             for result in made:
-                if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
-                    side_add(result[0], result[1], stamp)
+                if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+                    side_add(result[0], result[1], context.current_timestamp)
                 else:
                     append(result)
-                    if timestamps is not None:
-                        timestamps.append(stamp)
+                    if stamped:
+                        append_stamp(context.current_timestamp)
     operator.side.flush(operator.output)
-    operator.output.emit(Batch(values, timestamps))
+    operator.output.emit(Batch(values, timestamps if stamped else None))

@@ -70,10 +70,10 @@ class SinkWriterOperator(Operator):
     def process(self, batch: Batch) -> None:
         """Write each record."""
         assert self._writer is not None
-        write, now = self._writer.write, self.context.clock.now
+        write, context = self._writer.write, WriterContext(None, self.watermark, self.context.clock.now)
         self.cursor = iter(batch.values)
-        for value, stamp in zip(self.cursor, batch.timestamps or repeat(None)):
-            write(value, WriterContext(stamp, self.watermark, now))
+        for value, context.timestamp in zip(self.cursor, batch.timestamps or repeat(None)):
+            write(value, context)
 
     def end_epoch(self) -> None:
         """Nothing may stay in memory only."""

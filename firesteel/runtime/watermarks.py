@@ -69,11 +69,11 @@ class StrategyRun:
             stamps = [extract(value, MIN_WATERMARK) for value in values]
         else:
             stamps = [extract(value, stamp) for value, stamp in zip(values, timestamps)]
-        for stamp in stamps:
-            if stamp.__class__ is not int:
-                raise TypeMismatchError(
-                    f"a timestamp assigner must return milliseconds as int, got {type(stamp).__name__}: {stamp!r}"
-                )
+        if not set(map(type, stamps)) <= {int}:
+            wrong = next(stamp for stamp in stamps if stamp.__class__ is not int)
+            raise TypeMismatchError(
+                f"a timestamp assigner must return milliseconds as int, got {type(wrong).__name__}: {wrong!r}"
+            )
         return stamps
 
     def run(self, batch: Batch, now: int, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from firesteel.common import TypeInformation
-from firesteel.common.typeinfo import NullableTypeInfo, PickledBytesTypeInfo
+from firesteel.common.typeinfo import BasicTypeInfo, NullableTypeInfo, PickledBytesTypeInfo
 from firesteel.errors import StateError, TypeMismatchError
 from firesteel.model.functions import AggregateFunction
 from firesteel.model.state import (
@@ -50,7 +50,15 @@ def type_check(state_name: str, what: str, type_info: TypeInformation | None) ->
         if reason is not None:
             raise TypeMismatchError(f"{what} of state {state_name!r} must fit its type {type_info}: {reason}")
 
-    return check
+    if not isinstance(type_info, BasicTypeInfo):
+        return check
+    fits = type_info.fits
+
+    def check_basic(value: Any) -> None:
+        if not fits(value):
+            check(value)
+
+    return check_basic
 
 
 class ValueHandle(ValueState[Any]):
@@ -210,16 +218,18 @@ class MapHandle(MapState[Any, Any]):
 
     def __init__(self, table: MapTable, scope: KeyScope, check_key: Check | None, check_value: Check | None) -> None:
         self._table = table
+        self._entries = table.entries
         self._scope = scope
         self._check_key = check_key
         self._check_value = check_value
 
     def _mapping(self) -> dict[Any, Any]:
-        return self._table.entries.get(self._scope.key) or {}
+        return self._entries.get(self._scope.key) or {}
 
     def get(self, key: Any) -> Any:
         """The value under ``key``, or None."""
-        return self._mapping().get(key)
+        mapping = self._entries.get(self._scope.key)
+        return None if mapping is None else mapping.get(key)
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value under ``key``."""

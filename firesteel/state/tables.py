@@ -162,13 +162,17 @@ class MapTable:
         if mapping is None:
             mapping = self.entries[entry_key] = {}
         mapping[map_key] = value
-        self._touch(entry_key, map_key)
+        changed = self.dirty.get(entry_key)
+        if changed is None:
+            self.dirty[entry_key] = {map_key}
+        else:
+            changed.add(map_key)
 
     def remove_key(self, entry_key: Any, map_key: Any) -> None:
         """Forget one entry of the map; a map without entries is no entry."""
         mapping = self.entries.get(entry_key)
         if mapping is not None and mapping.pop(map_key, ABSENT) is not ABSENT:
-            self._touch(entry_key, map_key)
+            self.dirty.setdefault(entry_key, set()).add(map_key)
             if not mapping:
                 del self.entries[entry_key]
 
@@ -177,13 +181,6 @@ class MapTable:
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
             self._cleared.add(entry_key)
             self.dirty[entry_key] = set()
-
-    def _touch(self, entry_key: Any, map_key: Any) -> None:
-        changed = self.dirty.get(entry_key)
-        if changed is None:
-            self.dirty[entry_key] = {map_key}
-        else:
-            changed.add(map_key)
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None."""

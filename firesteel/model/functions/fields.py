@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -12,6 +13,7 @@ from firesteel.common.types import Row
 from firesteel.errors import ConfigurationError, TypeMismatchError
 
 Getter = Callable[[Any], Any]
+Replacer = Callable[[Any, Any], Any]
 
 
 class Field:
@@ -37,6 +39,7 @@ class Field:
         self.field = field
         self.where = where
         self._getters: dict[type, Getter] = {}
+        self._replacers: dict[type, Replacer] = {}
 
     def __call__(self, record: Any) -> Any:
         """The value of the field."""
@@ -62,18 +65,10 @@ class Field:
 
     def replace(self, record: Any, value: Any) -> Any:
         """A copy of the record with the field set to ``value``; the record stays as it is."""
-        key = self._key_of(record)
-        if isinstance(record, tuple):
-            values = [*record[:key], value, *record[key + 1 :]]
-            return tuple.__new__(type(record), values)
-        if dataclasses.is_dataclass(record) and not isinstance(record, type):
-            return dataclasses.replace(record, **{key: value})
-        changed = copy.copy(record)
-        if _subscripted(record):
-            changed[key] = value
-        else:
-            setattr(changed, key, value)
-        return changed
+        replacer = self._replacers.get(record.__class__)
+        if replacer is None:
+            replacer = self._replacers[record.__class__] = self._find_replacer(record)
+        return replacer(record, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The getters found so far stay behind: they are found again where the copy is used.
@@ -91,6 +86,16 @@ class Field:
     def _find_getter(self, record: Any) -> Getter:
         key = self._key_of(record)
         return itemgetter(key) if _subscripted(record) else attrgetter(key)
+
+    def _find_replacer(self, record: Any) -> Replacer:
+        key = self._key_of(record)
+        if isinstance(record, tuple):
+            after = key + 1
+            make = tuple if type(record) is tuple else partial(tuple.__new__, type(record))
+            return lambda record, value: make((*record[:key], value, *record[after:]))
+        if dataclasses.is_dataclass(record) and not isinstance(record, type):
+            return lambda record, value: dataclasses.replace(record, **{key: value})
+        return partial(_copy_with_item if _subscripted(record) else _copy_with_attribute, key)
 
     def _key_of(self, record: Any) -> Any:
         """The subscript or attribute name of the field in records of this type; raises if there is no such field."""
@@ -134,6 +139,18 @@ class Field:
             f"{self.where}({self.field!r}): a record of type {type(record).__name__} does not have {kind} "
             f"{self.field!r}; {has}."
         )
+
+
+def _copy_with_item(key: Any, record: Any, value: Any) -> Any:
+    changed = copy.copy(record)
+    changed[key] = value
+    return changed
+
+
+def _copy_with_attribute(name: str, record: Any, value: Any) -> Any:
+    changed = copy.copy(record)
+    setattr(changed, name, value)
+    return changed
 
 
 def field_names(record: Any) -> list[str] | None:
