@@ -5,6 +5,7 @@ Start with :class:`StreamExecutionEnvironment`. Functions to derive from are als
 triggers in :mod:`firesteel.datastream.window`.
 """
 
+from firesteel.datastream.async_data_stream import AsyncDataStream
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpoint_storage import (
     CheckpointStorage,
@@ -80,6 +81,7 @@ __all__ = [
     "ConnectedStreams",
     "BroadcastStream",
     "BroadcastConnectedStream",
+    "AsyncDataStream",
     "CachedDataStream",
     "DataStreamSink",
     "CloseableIterator",

@@ -124,6 +124,12 @@ def test_io_is_found_in_the_runtime_and_allowed_in_state(text: str) -> None:
     assert rules.impurities([Source("firesteel.state.x", text)]) == []
 
 
+def test_only_the_operator_for_asynchronous_calls_has_an_event_loop() -> None:
+    assert rules.impurities([Source("firesteel.runtime.async_wait", "import asyncio")]) == []
+    assert len(rules.impurities([Source("firesteel.runtime.async_wait", "import asyncio, threading")])) == 1
+    assert len(rules.impurities([Source("firesteel.runtime.process", "import asyncio")])) == 1
+
+
 def test_handling_paths_as_text_is_not_io() -> None:
     text = "import os\nfrom os.path import join\nos.path.join('a', os.sep)"
     assert rules.impurities([Source("firesteel.runtime.x", text)]) == []
