@@ -22,7 +22,7 @@ LIMIT_SECONDS = 120
 
 @dataclass
 class Block:
-    """A fenced block: its kind, the line of its fence (from 1), its content, and whether it stands right under another."""
+    """A fenced block: its kind, the line of its fence (from 1), its content, whether it stands right under another."""
 
     kind: str
     line: int
