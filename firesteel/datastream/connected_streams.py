@@ -46,7 +46,8 @@ _STATE_GETTERS = {name for name in vars(KeyedStateStore) if name.startswith("get
 class ConnectedStreams:
     """Two streams, of the same or different types, for a function that has a method for each.
 
-    If both are keyed, both methods see the same state for the same key. No order between the two is promised.
+    If both are keyed, both methods see the same state for the same key. No order between the two is promised, but a
+    function that is an :class:`InputSelectable` too says which of them it reads next.
 
     ::
 
@@ -169,6 +170,10 @@ class ConnectedStreams:
 
 def _selecting_input(operator: Callable[[Any], FunctionOperator], function: Function) -> Operator:
     """The operator of a function that chooses which input it reads."""
+    return InputSelectingOperator(operator(function))
+
+
+def _selecting(operator: Callable[[Any], FunctionOperator], function: Function) -> InputSelectingOperator:
     return InputSelectingOperator(operator(function))
 
 

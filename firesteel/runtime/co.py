@@ -10,7 +10,7 @@ from firesteel.model.functions.adapt import bound_call, emitting
 from firesteel.runtime.basic import flat_map_batch, map_batch
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import UnkeyedTimerService
-from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.operator import Guard, Operator, OperatorContext
 from firesteel.runtime.process import ElementContext, KeyedElementContext, TimerFiring, run_elements
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.state.key_groups import subtask_of_key
@@ -123,6 +123,7 @@ class InputSelectingOperator(Operator):
         """Both operators share the context."""
         super().setup(context)
         self.inner.setup(context)
+        self._guard = Guard(context.info, self.inner)
 
     def restore(self, states: list[Any]) -> None:
         """Take back the records that were waiting."""
@@ -164,7 +165,7 @@ class InputSelectingOperator(Operator):
         while index is not None:
             value, stamp, key = self._waiting[index].popleft()
             batch = Batch([value], None if stamp is None else [stamp], [key])
-            (self.inner.process if index == 0 else self.inner.process_second)(batch)
+            self._guard.run(self.inner.process if index == 0 else self.inner.process_second, batch)
             index = self._next_input()
         if self._pending_watermark is not None and not any(self._waiting):
             watermark, self._pending_watermark = self._pending_watermark, None

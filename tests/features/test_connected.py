@@ -20,8 +20,8 @@ from firesteel.datastream import (
 )
 from firesteel.datastream.functions import InputSelectable, InputSelection
 from firesteel.datastream.state import ValueStateDescriptor
-from firesteel.errors import ProgramError
-from firesteel.testing import CRASH, EPOCH_CUT, use_clock
+from firesteel.errors import JobFailedError, ProgramError
+from firesteel.testing import CRASH, EPOCH_CUT, element, use_clock, watermark
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
 
@@ -221,6 +221,44 @@ def test_records_that_wait_for_the_other_input_survive_a_failure(env: StreamExec
     data = scripted(env, ["1", "2", EPOCH_CUT, EPOCH_CUT, EPOCH_CUT, "3"])
     with use_clock(checkpoint_each_epoch()):
         assert collect(control.connect(data).flat_map(ControlFirst())) == CONTROL_THEN_DATA
+
+
+class Alternating(KeyedCoProcessFunction, InputSelectable):
+    """Reads the two inputs in turn; a timer of the second input's time tells the key."""
+
+    def __init__(self) -> None:
+        self.turn = InputSelection.FIRST
+
+    def next_selection(self) -> InputSelection:
+        return self.turn
+
+    def process_element1(self, value: str, ctx: KeyedCoProcessFunction.Context) -> Iterator[str]:
+        self.turn = InputSelection.SECOND
+        yield value
+
+    def process_element2(self, value: str, ctx: KeyedCoProcessFunction.Context) -> Iterator[str]:
+        self.turn = InputSelection.FIRST
+        ctx.timer_service().register_event_time_timer(100)
+        yield f"{1 // len(value)}{value}"
+
+    def on_timer(self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext) -> Iterator[str]:
+        yield f"timer {ctx.get_current_key()}"
+
+
+@pytest.mark.feature("CO-05")
+def test_the_selection_may_change_with_every_record_and_watermarks_wait_with_the_records(
+    env: StreamExecutionEnvironment,
+) -> None:
+    first = scripted(env, [element("a", 1), element("b", 2), EPOCH_CUT, EPOCH_CUT, element("c", 3)])
+    second = scripted(env, [element("x", 1), element("y", 2), element("z", 3), watermark(200)])
+    keyed = first.key_by(lambda _: "key").connect(second.key_by(lambda _: "key"))
+    assert collect(keyed.process(Alternating())) == ["a", "1x", "b", "1y", "c", "1z", "timer key"]
+
+
+def test_an_error_names_the_record_that_had_to_wait(env: StreamExecutionEnvironment) -> None:
+    keyed = env.from_collection(["a"]).key_by(len).connect(env.from_collection([""]).key_by(len))
+    with pytest.raises(JobFailedError, match=r"(?s)ZeroDivisionError.*record:   ''"):
+        collect(keyed.process(Alternating()))
 
 
 class Thresholds(KeyedCoProcessFunction):
