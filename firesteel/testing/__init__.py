@@ -1,6 +1,14 @@
 """For tests of programs: a source that follows a script, a clock that is moved by hand, and operators under test."""
 
 from firesteel.testing.clock import ManualClock, use_clock
+from firesteel.testing.harness import (
+    KeyedOneInputOperatorHarness,
+    KeyedTwoInputOperatorHarness,
+    OneInputOperatorHarness,
+    OutputRecord,
+    OutputWatermark,
+    TwoInputOperatorHarness,
+)
 from firesteel.testing.sources import (
     ACTIVE,
     CRASH,
@@ -19,8 +27,14 @@ __all__ = [
     "EPOCH_CUT",
     "IDLE",
     "InjectedFailure",
+    "KeyedOneInputOperatorHarness",
+    "KeyedTwoInputOperatorHarness",
     "ManualClock",
+    "OneInputOperatorHarness",
+    "OutputRecord",
+    "OutputWatermark",
     "ScriptedSource",
+    "TwoInputOperatorHarness",
     "element",
     "processing_time",
     "use_clock",

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
-from firesteel.datastream import MapFunction, Partitioner, StreamExecutionEnvironment
+from firesteel.common import Types
+from firesteel.datastream import (
+    CloseableIterator,
+    KeyedProcessFunction,
+    MapFunction,
+    Partitioner,
+    StreamExecutionEnvironment,
+)
+from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.state.backend import HashMapBackend, value_table
 from firesteel.state.key_groups import group_range, key_group
-from firesteel.state.store import CheckpointStore
+from firesteel.state.store import CheckpointStore, find_manifest
 from tests.features.executors import MakeEnv, collect, on_both
 
 
@@ -92,43 +101,54 @@ def test_two_key_by_in_a_row_are_one_exchange(make_env: MakeEnv) -> None:
     assert exchanges(env) == ["HASH"]
 
 
+class Count(KeyedProcessFunction):
+    """Emits (key, count, subtask)."""
+
+    def open(self, runtime_context):
+        self.index = runtime_context.get_index_of_this_subtask()
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        yield ctx.get_current_key(), self.count.value(), self.index
+
+
+def counts(env: StreamExecutionEnvironment) -> CloseableIterator:
+    """Endless numbers, counted for a hundred keys in eight key groups."""
+    env.set_max_parallelism(8)
+    numbers = env.from_data_generator(lambda n: n).set_parallelism(1).uid("numbers")
+    results = numbers.key_by(lambda n: f"key {n % 100}").process(Count()).uid("counts").execute_and_collect()
+    assert isinstance(results, CloseableIterator)
+    return results
+
+
 @on_both
 @pytest.mark.feature("PA-06")
-@pytest.mark.usefixtures("keep_checkpoints")
 def test_key_groups_carry_state_to_another_parallelism(make_env: MakeEnv, tmp_path: Path) -> None:
-    options = {
-        "execution.checkpointing.interval": "1 ms",
-        "execution.checkpointing.dir": str(tmp_path),
-        "execution.checkpointing.num-retained": 100,
-        "firesteel.epoch.max-records": 400,
-    }
-    env = make_env(1, options)
-    env.set_max_parallelism(8)
-    numbers = env.from_sequence(0, 3_999).key_by(lambda n: f"key {n % 100}")
-    numbers.reduce(lambda a, b: max(a, b)).uid("largest").add_sink(lambda _: None)
-    env.execute()
+    options = {"firesteel.epoch.max-records": 500}
+    with counts(make_env(1, options)) as results:
+        next(results)
+        path = results.get_job_client().stop_with_savepoint(False, str(tmp_path)).result()
+        last = {key: count for key, count, _ in results}
 
-    store = CheckpointStore(str(tmp_path))
-    manifests = [store.read_checkpoint(number) for number in store.checkpoint_ids()]
-    manifest = next(each for each in reversed(manifests) if each.operators["largest"].files)
-    assert (manifest.operators["largest"].parallelism, manifest.operators["largest"].max_parallelism) == (1, 8)
-    before = restored_keys(store, manifest, 0, 1)
-    assert {key_group(key, 8) for key in before} == set(range(8))
-
-    after = [restored_keys(store, manifest, subtask, 2) for subtask in (0, 1)]
-
-    groups = [{key_group(key, 8) for key in keys} for keys in after]
-    assert groups == [{0, 1, 2, 3}, {4, 5, 6, 7}]
-    assert before == after[0] | after[1] == {f"key {n}" for n in range(100)}
-
-
-def restored_keys(store: CheckpointStore, manifest, subtask: int, parallelism: int) -> set[str]:
-    """The keys that a subtask of the operator goes on with at that parallelism."""
-    restore = store.load(manifest, ["largest"], subtask, parallelism)["largest"]
+    manifest = find_manifest(path)
+    stored = manifest.operators["counts"]
+    assert (stored.parallelism, stored.max_parallelism) == (1, 8)
+    [state] = CheckpointStore(path).load(manifest, ["counts"], 0, 1)["counts"].keyed
     backend = HashMapBackend(8)
-    for change in restore.keyed:
-        backend.apply(change, group_range(subtask, parallelism, 8) if restore.rescaled else None)
-    return set(value_table(backend, "_reduce").entries)
+    backend.apply(state, None)
+    keys = set(value_table(backend, "count").entries)
+    assert keys == {f"key {n}" for n in range(100)}
+    assert {key_group(key, 8) for key in keys} == set(range(8))
+
+    with counts(make_env(2, {**options, "execution.state-recovery.path": path})) as results:
+        first: dict[str, int] = {}
+        subtasks = defaultdict(set)
+        for key, count, subtask in itertools.islice(results, 500):
+            first.setdefault(key, count)
+            subtasks[key_group(key, 8)].add(subtask)
+    assert first == {key: count + 1 for key, count in last.items()}
+    assert subtasks == {group: {0 if group in group_range(0, 2, 8) else 1} for group in range(8)}
 
 
 @on_both

@@ -8,13 +8,16 @@ import pytest
 
 from firesteel.common import Duration, Types, WatermarkStrategy
 from firesteel.datastream import (
+    BroadcastProcessFunction,
     CoProcessFunction,
+    KeyedBroadcastProcessFunction,
     KeyedCoProcessFunction,
     KeyedProcessFunction,
     OutputTag,
     ProcessFunction,
     StreamExecutionEnvironment,
 )
+from firesteel.datastream.state import MapStateDescriptor
 from firesteel.errors import ConfigurationError, ProgramError
 from tests.features.executors import MakeEnv, collect, on_both
 
@@ -87,6 +90,28 @@ class SplitTwoKeyed(KeyedCoProcessFunction):
         yield timestamp
 
 
+RULES = MapStateDescriptor("rules", Types.STRING(), Types.LONG())
+
+
+class SplitByRule(BroadcastProcessFunction):
+    def process_element(self, value, ctx):
+        yield (SIDE, f"side {value}") if value == 3 else value
+
+    def process_broadcast_element(self, value, ctx):
+        ctx.output(SIDE, "side 1")
+
+
+class SplitByRuleKeyed(KeyedBroadcastProcessFunction):
+    def process_element(self, value, ctx):
+        ctx.timer_service().register_event_time_timer(value)
+
+    def process_broadcast_element(self, value, ctx):
+        yield SIDE, "side 1"
+
+    def on_timer(self, timestamp, ctx):
+        yield (SIDE, f"side {timestamp}") if timestamp == 3 else timestamp
+
+
 def split_plain(value, ctx):
     yield (SIDE, f"side {value}") if value % 2 else value
 
@@ -110,6 +135,12 @@ def connected_keyed(env):
     return keyed(even).connect(keyed(odd))
 
 
+def with_rules(env, keys):
+    rules = env.from_collection(["rule"]).broadcast(RULES)
+    numbers = env.from_collection([2, 3, 4])
+    return (keyed(numbers) if keys else numbers).connect(rules)
+
+
 SPLITS = {
     "ctx.output": lambda env: env.from_collection([1, 2, 3, 4]).process(SplitWithOutput()),
     "yield": lambda env: env.from_collection([1, 2, 3, 4]).process(SplitWithYield()),
@@ -120,6 +151,8 @@ SPLITS = {
     "on_timer": lambda env: keyed(env.from_collection([1, 2, 3, 4])).process(SplitOnTimer()),
     "co-process": lambda env: connected(env).process(SplitTwo()),
     "keyed co-process": lambda env: connected_keyed(env).process(SplitTwoKeyed()),
+    "broadcast": lambda env: with_rules(env, keys=False).process(SplitByRule()).set_parallelism(1),
+    "keyed broadcast": lambda env: with_rules(env, keys=True).process(SplitByRuleKeyed()).set_parallelism(1),
 }
 
 
