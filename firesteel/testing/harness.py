@@ -30,6 +30,7 @@ from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.operator import Clock, Operator
 from firesteel.runtime.subtask import ChainInstance, ChainLayout, EpochRequest, SubtaskReport, SubtaskSettings
 from firesteel.state import codec, snapshots
+from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM, subtask_of_key
 
 __all__ = [
@@ -73,6 +74,7 @@ class _Harness:
     :param factory: Makes the operator. It is pickled, as in a job: what the test wants to look at comes as output.
     :param parallelism: How many subtasks the operator has; the harness drives one of them.
     :param now: Processing time at the start, in milliseconds.
+    :param state_backend: Makes the keyed state backend out of the number of key groups.
     """
 
     _inputs = 1
@@ -88,8 +90,10 @@ class _Harness:
         now: int = 0,
         batch_mode: bool = False,
         job_parameters: dict[str, str] | None = None,
+        state_backend: Callable[[int], KeyedStateBackend] = HashMapBackend,
     ) -> None:
         self._factory = factory
+        self._state_backend = state_backend
         self._key_selectors = key_selectors
         self._subtask = subtask_index
         self._clock = Clock(now)
@@ -144,6 +148,7 @@ class _Harness:
             chunk_records=1024,
             watermark_interval=1024,
             restores={} if self._restore is None else {_UID: self._restore},
+            backend_factory=self._state_backend,
         )
         chain = ChainInstance(layout, self._subtask, settings)
         output = chain.head.operator.output
