@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from firesteel.datastream.formatting import LineFormat
-
 
 class PrintSink:
-    """Writes a line per record to standard output or standard error, with the number of the subtask before it.
+    """Writes lines to standard output or standard error, with the number of the subtask before each.
+
+    The records have become lines in the workers (see ``formatting``).
 
     :param identifier: A label to begin each line with.
     :param parallelism: The parallelism of the sink; set when the job starts. Subtasks are only named if there are
@@ -18,18 +18,17 @@ class PrintSink:
 
     exactly_once = False
 
-    def __init__(self, identifier: str | None, to_stderr: bool, line_format: LineFormat) -> None:
+    def __init__(self, identifier: str | None, to_stderr: bool) -> None:
         self._identifier = identifier
         self._to_stderr = to_stderr
-        self._format = line_format
         self.parallelism = 1
 
     def accept(self, subtask: int, values: list[Any]) -> None:
-        """Write the records of one subtask."""
+        """Write the lines of one subtask."""
         prefix = self._prefix(subtask)
         # Looked up now, not when the graph was built: programs and tests replace these streams.
         stream = sys.stderr if self._to_stderr else sys.stdout
-        stream.write("".join([f"{prefix}{self._format(value)}\n" for value in values]))
+        stream.write("".join([f"{prefix}{line}\n" for line in values]))
         stream.flush()
 
     def finished(self, error: BaseException | None) -> None:

@@ -121,14 +121,16 @@ class StreamOutputs(ABC):
     def _print(self, method: str, name: str, identifier: str | None, to_stderr: bool) -> DataStreamSink:
         if identifier is not None:
             arguments.text(method, "sink_identifier", identifier)
-        sink = PrintSink(identifier, to_stderr, LineFormat(self._transformation.output_type, f"{method}()"))
-        return DataStreamSink(self._collect_into(sink, name))
+        line_format = LineFormat(self._transformation.output_type, f"{method}()")
+        return DataStreamSink(self._collect_into(PrintSink(identifier, to_stderr), name, line_format))
 
-    def _collect_into(self, sink: DriverSink, name: str = "Collect") -> OperatorTransformation:
-        """End this line with an operator that sends the records to an object in the driver."""
+    def _collect_into(
+        self, sink: DriverSink, name: str = "Collect", convert: Callable[[Any], Any] | None = None
+    ) -> OperatorTransformation:
+        """End this line with an operator that sends the records, converted, to an object in the driver."""
         collector_id = uuid.uuid4().hex
         self._environment._driver_sinks[collector_id] = sink
-        return self._end(name, partial(CollectOperator, collector_id), collector_id=collector_id)
+        return self._end(name, partial(CollectOperator, collector_id, convert), collector_id=collector_id)
 
     def _end(self, name: str, factory: Callable[[], Operator], **settings: Any) -> OperatorTransformation:
         node = OperatorTransformation(

@@ -28,6 +28,7 @@ from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.failure import OperatorFailure
 from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import EpochRequest
+from firesteel.state import codec
 from firesteel.state.store import Manifest
 
 log = logging.getLogger("firesteel.driver")
@@ -67,6 +68,16 @@ class EpochFailedError(Exception):
     def __init__(self, cause: BaseException) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class SinkFailedError(Exception):
+    """A sink in the driver would not take its records. They cannot be offered again, so the job is not restarted."""
+
+    def __init__(self, sink: DriverSink, error: Exception) -> None:
+        super().__init__(
+            f"{type(sink).__name__}, a sink in the driver, could not take the records of an epoch: "
+            f"{type(error).__name__}: {error}. The job is not restarted: the records would be lost"
+        )
 
 
 @dataclass
@@ -109,6 +120,7 @@ class JobDriver:
         self._epoch = 0
         self._next_timer: int | None = None
         self._completed_checkpoint: int | None = None
+        codec.register_serializers(plan.settings.get("serializers", ()))  # collected records are unpacked here
         job.metrics.start(plan)
         job.checkpoints = self._checkpoints.completed
 
@@ -139,6 +151,8 @@ class JobDriver:
                 return self._cancellation() if self._job.cancel_requested else None
             except EpochFailedError as failure:
                 cause = failure.cause
+            except SinkFailedError as failure:
+                return _because(JobFailedError(str(failure)), failure.__cause__)
             except Exception as source_error:  # raised by a source in the driver
                 cause = source_error
             delay = self._restarts.on_failure(self._clock()) if self._restarts is not None else None
@@ -342,7 +356,11 @@ class JobDriver:
 
     def _deliver(self, collected: list[tuple[str, int, list[Any]]]) -> None:
         for collector, subtask, values in collected:
-            self._driver_sinks[collector].accept(subtask, values)
+            sink = self._driver_sinks[collector]
+            try:
+                sink.accept(subtask, values)
+            except Exception as error:
+                raise SinkFailedError(sink, error) from error
 
     def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None) -> None:
         reads = [
@@ -407,8 +425,10 @@ class JobDriver:
 def _job_failure(error: BaseException) -> JobFailedError:
     """The error that the user sees."""
     if isinstance(error, OperatorFailure):
-        failure = JobFailedError(error.describe())
-    else:
-        failure = JobFailedError(f"{type(error).__name__}: {error}")
-    failure.__cause__ = None if isinstance(error, OperatorFailure) else error
+        return JobFailedError(error.describe())
+    return _because(JobFailedError(f"{type(error).__name__}: {error}"), error)
+
+
+def _because(failure: JobFailedError, cause: BaseException | None) -> JobFailedError:
+    failure.__cause__ = cause
     return failure

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
@@ -103,15 +104,24 @@ class SinkWriterOperator(Operator):
 
 
 class CollectOperator(Operator):
-    """Sends records to the driver, with the control row of the epoch: seen once, and only if the epoch holds."""
+    """Sends records to the driver, with the control row of the epoch: seen once, and only if the epoch holds.
 
-    def __init__(self, collector_id: str) -> None:
+    :param convert: What to send instead of a record (for ``print`` its line). Done here and not in the driver: here an
+        error names the operator and the record.
+    """
+
+    def __init__(self, collector_id: str, convert: Callable[[Any], Any] | None = None) -> None:
         self.collector_id = collector_id
+        self._convert = convert
         self._values: list[Any] = []
 
     def process(self, batch: Batch) -> None:
         """Keep the records until the end of the epoch."""
-        self._values.extend(batch.values)
+        if self._convert is None:
+            self._values.extend(batch.values)
+        else:
+            self.cursor = iter(batch.values)
+            self._values.extend(map(self._convert, self.cursor))
 
     def take(self) -> list[Any]:
         """What has come in this epoch."""

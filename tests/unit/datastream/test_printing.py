@@ -28,14 +28,14 @@ from tests.unit.datastream.recording import RecordingExecutor
 def test_lines_begin_with_label_and_subtask(
     capsys: pytest.CaptureFixture[str], identifier: str | None, parallelism: int, line: str
 ) -> None:
-    sink = PrintSink(identifier, to_stderr=False, line_format=LineFormat(None, "print()"))
+    sink = PrintSink(identifier, to_stderr=False)
     sink.parallelism = parallelism
     sink.accept(2, ["x"])
     assert capsys.readouterr() == (line, "")
 
 
 def test_print_to_err_goes_to_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
-    PrintSink(None, to_stderr=True, line_format=LineFormat(None, "print_to_err()")).accept(0, [1, 2])
+    PrintSink(None, to_stderr=True).accept(0, ["1", "2"])
     assert capsys.readouterr() == ("", "1\n2\n")
 
 
