@@ -266,7 +266,8 @@ def test_close_comes_once_after_a_failure_everywhere(make_env: MakeEnv, tmp_path
 
 @on_both
 @pytest.mark.feature("RF-03")
-def test_close_comes_once_when_the_job_is_cancelled(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+def test_close_comes_once_when_the_job_is_cancelled(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(1, {"firesteel.epoch.max-records": 100})
     endless = env.from_data_generator(lambda n: n).map(FailsAt(tmp_path, bad=None))
     with endless.execute_and_collect() as results:
         assert next(results) == 0
