@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+import firesteel.pyflink
 from firesteel.errors import CheckpointError, StateError
 from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
@@ -46,6 +47,8 @@ class WorkerPlan:
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
     """Pickled: the user's serializers by class."""
+    pyflink_names: bool = False
+    """Whether the program, and what it imports in the workers, says ``import pyflink``."""
 
 
 @dataclass
@@ -110,6 +113,8 @@ class SubtaskHost:
 
     def add_plan(self, plan: WorkerPlan) -> None:
         """Take in a job's plan."""
+        if plan.pyflink_names:
+            firesteel.pyflink.install()
         main = sys.modules["__main__"]
         for name, cls in codec.loads(plan.main_classes).items():
             if not hasattr(main, name):

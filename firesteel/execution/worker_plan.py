@@ -9,6 +9,7 @@ import cloudpickle
 from firesteel.common.options import CHUNK_MAX_RECORDS
 from firesteel.execution.host import WorkerPlan
 from firesteel.plan.job_plan import JobPlan
+from firesteel.pyflink import is_installed
 
 
 def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
@@ -24,6 +25,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         watermark_interval=plan.settings.get("watermark_interval", chunk_records),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
+        pyflink_names=is_installed(),
     )
 
 

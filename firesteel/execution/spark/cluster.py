@@ -12,10 +12,40 @@ from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
 from firesteel.execution.spark.dependencies import Dependencies
 from firesteel.execution.spark.relay import SlotSettings, close_job, relay
-from firesteel.execution.spark.session import executor_slots, is_local
+from firesteel.execution.spark.session import executor_count, executor_slots, is_local
 from firesteel.execution.worker_plan import worker_plan
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
+
+_TASKS_TO_REACH_ALL = 4
+"""Tasks per executor when a job is closed: Spark places tasks as it likes, so several are needed to reach each one.
+A slot that is missed closes its functions when its executor ends."""
+
+
+class Anchors:
+    """Small persisted RDDs that give the tasks of a level their place.
+
+    A union of an anchor and shuffled data with the same partitioning has tasks that Spark prefers to run where the
+    anchor's partition is kept: a subtask goes back to its host epoch after epoch, and elsewhere if the host is gone.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._anchors: dict[int, Any] = {}
+
+    def of(self, width: int) -> Any:
+        """The anchor for levels with that many tasks."""
+        if width not in self._anchors:
+            places: list[tuple[int, None]] = [(index, None) for index in range(width)]
+            anchor = self._context.parallelize(places, width).partitionBy(width, int).persist()
+            anchor.count()
+            self._anchors[width] = anchor
+        return self._anchors[width]
+
+    def release(self) -> None:
+        """Give the memory back."""
+        for anchor in self._anchors.values():
+            anchor.unpersist()
 
 
 class SparkCluster:
@@ -28,6 +58,7 @@ class SparkCluster:
         self._widths = [plan.width(level) for level in range(plan.level_count)]
         self._local = is_local(context)
         self._plan = context.broadcast(codec.dumps(worker_plan(plan, job_id)))
+        self._anchors = Anchors(context)
         slots = executor_slots(context)
         self._settings = SlotSettings(
             slots=slots,
@@ -71,14 +102,22 @@ class SparkCluster:
 
     def _stages(self, order: EpochOrder) -> Any:
         """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""
-        widths = self._widths
-        inputs = [(0, codec.dumps(order.source_tasks.get(index, {}))) for index in range(widths[0])]
-        stage = self._context.parallelize(inputs, widths[0])
-        for level in range(len(widths)):
-            if level > 0:
-                stage = stage.partitionBy(widths[level], int)
+        inputs = [codec.dumps(order.source_tasks.get(index, {})) for index in range(self._widths[0])]
+        stage = self._first_level(order, inputs)
+        for level, width in enumerate(self._widths[1:], 1):
+            stage = stage.partitionBy(width, int)
+            if not self._local:
+                stage = self._anchors.of(width).union(stage)
             stage = stage.mapPartitionsWithIndex(relay(self._task(order, level), self._plan, self._settings))
         return stage
+
+    def _first_level(self, order: EpochOrder, inputs: list[bytes]) -> Any:
+        task = self._task(order, 0)
+        if self._local:
+            stage = self._context.parallelize([(0, part) for part in inputs], len(inputs))
+            return stage.mapPartitionsWithIndex(relay(task, self._plan, self._settings))
+        anchor = self._anchors.of(len(inputs))
+        return anchor.mapPartitionsWithIndex(relay(task, self._plan, self._settings, self._context.broadcast(inputs)))
 
     def _task(self, order: EpochOrder, level: int) -> bytes:
         return codec.dumps(
@@ -97,8 +136,10 @@ class SparkCluster:
     def close(self) -> list[str]:
         """Close all functions of the job, in all slots."""
         slots = self._settings.slots
-        everywhere = self._context.parallelize(range(slots), slots)
+        tasks = 1 if self._local else _TASKS_TO_REACH_ALL * executor_count(self._context)
+        everywhere = self._context.parallelize(range(tasks), tasks)
         problems: list[str] = everywhere.mapPartitionsWithIndex(close_job(self._job_id, slots)).collect()
+        self._anchors.release()
         self._plan.destroy()
         return problems
 

@@ -38,12 +38,13 @@ class SlotSettings(NamedTuple):
 
 
 def relay(
-    task: bytes, plan: Any, settings: SlotSettings
+    task: bytes, plan: Any, settings: SlotSettings, inputs: Any | None = None
 ) -> Callable[[int, Iterable[tuple[int, Any]]], Iterator[tuple[int, Any]]]:
     """The function that Spark runs for each task of a level.
 
     :param task: The pickled task of the level, the same for all subtasks.
     :param plan: The broadcast plan, read only when a slot does not know the job.
+    :param inputs: Where tasks have no input of their own: the broadcast list of what each has to read.
     """
 
     def run(index: int, rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
@@ -51,7 +52,10 @@ def relay(
 
         context = TaskContext.get()
         attempt = f"{context.taskAttemptId()}" if context is not None else "0"
-        received = [row for _, row in rows]  # all of it: Spark reuses a worker only if its input was consumed
+        # All of it: Spark reuses a worker only if its input was consumed. Anchors bring no data, only their place.
+        received = [row for _, row in rows if row is not None]
+        if inputs is not None:
+            received = [inputs.value[index]]
         connection = _connect(index % settings.slots, settings)
         try:
             request = (task, index, attempt, received)
@@ -77,21 +81,20 @@ def relay(
 
 
 def close_job(job_id: str, slots: int) -> Callable[[int, Iterable[Any]], Iterator[str]]:
-    """The function that closes a job in the slots of an executor."""
+    """The function that closes a job in all slots of the executor on which it runs."""
 
     def run(index: int, rows: Iterable[Any]) -> Iterator[str]:
         list(rows)
-        if index >= slots:
-            return
-        try:
-            connection = Client(_address(index), "AF_UNIX")
-        except (FileNotFoundError, ConnectionRefusedError):
-            return  # a slot that never ran anything
-        try:
-            connection.send_bytes(pickle.dumps(("close", job_id), 5))
-            yield from pickle.loads(connection.recv_bytes())[1]
-        finally:
-            connection.close()
+        for slot in range(slots):
+            try:
+                connection = Client(_address(slot), "AF_UNIX")
+            except (FileNotFoundError, ConnectionRefusedError):
+                continue  # a slot that never ran anything
+            try:
+                connection.send_bytes(pickle.dumps(("close", job_id), 5))
+                yield from pickle.loads(connection.recv_bytes())[1]
+            finally:
+                connection.close()
 
     return run
 

@@ -19,6 +19,8 @@ _SETTINGS = {
     # An epoch is a Spark job; nobody wants to see thousands of progress bars and jobs.
     "spark.ui.showConsoleProgress": "false",
     "spark.ui.enabled": "false",
+    # A subtask goes where its state is (see Anchors), not where most of its input comes from.
+    "spark.shuffle.reduceLocality.enabled": "false",
     # Shuffle files are deleted when the JVM's garbage collector finds them unused.
     "spark.cleaner.periodicGC.interval": "5min",
 }
@@ -61,6 +63,11 @@ def executor_slots(context: Any) -> int:
         return max(1, int(context.defaultParallelism))
     cores = context.getConf().get("spark.executor.cores", None)
     return int(cores) if cores else os.cpu_count() or 1
+
+
+def executor_count(context: Any) -> int:
+    """How many executors there are now."""
+    return max(1, int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1)
 
 
 def is_local(context: Any) -> bool:
