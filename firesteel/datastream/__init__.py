@@ -22,6 +22,7 @@ from firesteel.datastream.data_stream import (
     DataStream,
     DataStreamSink,
     KeyedStream,
+    WindowedStream,
 )
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
@@ -78,6 +79,7 @@ __all__ = [
     "StreamExecutionEnvironment",
     "DataStream",
     "KeyedStream",
+    "WindowedStream",
     "ConnectedStreams",
     "BroadcastStream",
     "BroadcastConnectedStream",

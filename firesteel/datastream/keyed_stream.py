@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
@@ -14,6 +14,7 @@ from firesteel.datastream.fields import RollingField, declared_field_type
 from firesteel.datastream.repartitioning import partition_node
 from firesteel.datastream.stream import DataStream
 from firesteel.errors import ProgramError
+from firesteel.model.assigners import WindowAssigner
 from firesteel.model.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -37,6 +38,10 @@ from firesteel.runtime.basic import FilterOperator, FlatMapOperator, MapOperator
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.partitioners import Partitioning
 from firesteel.runtime.process import KeyedProcessOperator
+
+if TYPE_CHECKING:
+    from firesteel.datastream.interval_join import IntervalJoin
+    from firesteel.datastream.windowed_stream import WindowedStream
 
 Measure = str | int | Callable[[Any], Any]
 """What a rolling aggregation looks at: a field name, a position, or a function from record to value."""
@@ -167,6 +172,39 @@ class KeyedStream(DataStream):
             rides.key_by("start_cell").max_by(lambda ride: ride.end - ride.start)
         """
         return self._extreme_by("max_by", "position_to_max_by", position_to_max_by, largest=True)
+
+    # ---- windows and joins ---------------------------------------------------------------------------------
+
+    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
+        """Cut the records of each key into windows.
+
+        ::
+
+            clicks.key_by("user").window(TumblingEventTimeWindows.of(Time.minutes(1))).aggregate(Count())
+        """
+        from firesteel.datastream.windowed_stream import WindowedStream
+
+        return WindowedStream(self, window_assigner)
+
+    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
+        """Windows of ``size`` records of a key.
+
+        :param slide: Every how many records the window fires, for the last ``size`` of them; 0: each counts once.
+        """
+        from firesteel.datastream.windowed_stream import count_window
+
+        return count_window(self, size, slide)
+
+    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
+        """Join with the records of another keyed stream that have the same key and are near in time.
+
+        ::
+
+            left.interval_join(right).between(Time.seconds(-5), Time.seconds(5)).process(JoinThem())
+        """
+        from firesteel.datastream.interval_join import IntervalJoin
+
+        return IntervalJoin(self, other_stream)
 
     # ---- inside --------------------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from firesteel.datastream.operator_settings import OperatorSettings
 from firesteel.datastream.outputs import StreamOutputs
 from firesteel.datastream.repartitioning import Repartitioning, adapted_key
 from firesteel.errors import ConfigurationError, ProgramError
+from firesteel.model.assigners import WindowAssigner
 from firesteel.model.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -47,8 +48,10 @@ if TYPE_CHECKING:
     from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
     from firesteel.datastream.cache import CachedDataStream
     from firesteel.datastream.connected_streams import ConnectedStreams
+    from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from firesteel.datastream.keyed_stream import KeyedStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+    from firesteel.datastream.windowed_stream import AllWindowedStream
 
 
 class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
@@ -247,6 +250,39 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
         if key_type is None and isinstance(key_selector, (str, int)):
             key_type = declared_field_type("key_by", key_selector, self.get_type())
         return KeyedStream(self, key, key_type)
+
+    def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
+        """Cut all records into windows, in a single subtask. Where there are keys, ``key_by().window()`` runs in
+        parallel.
+
+        ::
+
+            sums.window_all(TumblingEventTimeWindows.of(Time.minutes(1))).max_by(1)
+        """
+        from firesteel.datastream.windowed_stream import AllWindowedStream
+
+        return AllWindowedStream(self, window_assigner)
+
+    def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
+        """Windows of ``size`` records, in a single subtask.
+
+        :param slide: Every how many records the window fires, for the last ``size`` of them; 0: each counts once.
+        """
+        from firesteel.datastream.windowed_stream import count_window_all
+
+        return count_window_all(self, size, slide)
+
+    def join(self, other_stream: DataStream) -> JoinedStreams:
+        """Join with another stream by key in windows; follow with ``where``, ``equal_to``, ``window`` and ``apply``."""
+        from firesteel.datastream.joined_streams import JoinedStreams
+
+        return JoinedStreams(self, other_stream)
+
+    def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
+        """Meet another stream by key in windows; follow with ``where``, ``equal_to``, ``window`` and ``apply``."""
+        from firesteel.datastream.joined_streams import CoGroupedStreams
+
+        return CoGroupedStreams(self, other_stream)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """The records that the function of this operator sent to a tag; empty if it never did.

@@ -67,6 +67,6 @@ def _can_use_panes(spec: WindowSpec) -> bool:
     """Whether windows overlap, and values of the fold can be merged in any order."""
     assigner, fold = spec.assigner, spec.fold
     assert isinstance(assigner, _SLIDING)
-    if assigner.slide >= assigner.size or getattr(fold, "order_matters", False):
+    if assigner.slide >= assigner.size or spec.order_matters:
         return False
     return isinstance(fold, ReduceFunction) or (isinstance(fold, AggregateFunction) and has_merge(fold))

@@ -19,6 +19,8 @@ class WindowSpec:
     :param fold: Keeps one value per key and window instead of all records; None: the records are kept.
     :param function: Sees the contents when a window fires; None: what ``fold`` has made is the result.
     :param allowed_lateness: For how many milliseconds after its end a window takes late records.
+    :param order_matters: The fold gives another result for another order of records, so that windows which overlap
+        cannot share parts of it.
     :param late_tag: The side output for records that come too late; None: they are counted and dropped.
     """
 
@@ -29,3 +31,4 @@ class WindowSpec:
     evictor: Evictor[Any, Any] | None = None
     allowed_lateness: int = 0
     late_tag: OutputTag | None = None
+    order_matters: bool = False
