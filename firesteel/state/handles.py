@@ -50,15 +50,28 @@ def type_check(state_name: str, what: str, type_info: TypeInformation | None) ->
         if reason is not None:
             raise TypeMismatchError(f"{what} of state {state_name!r} must fit its type {type_info}: {reason}")
 
-    if not isinstance(type_info, BasicTypeInfo):
-        return check
-    fits = type_info.fits
+    return _quick_check(type_info, check) if isinstance(type_info, BasicTypeInfo) else check
 
-    def check_basic(value: Any) -> None:
-        if not fits(value):
+
+def _quick_check(type_info: BasicTypeInfo, check: Check) -> Check:
+    """A check that looks at the class first: state is checked once per update."""
+    usual, bounds = type_info.usual_class, type_info.bounds
+    if usual is None:
+        return check
+    if bounds is None:
+
+        def check_class(value: Any) -> None:
+            if value.__class__ is not usual:
+                check(value)
+
+        return check_class
+    low, high = bounds
+
+    def check_whole_number(value: Any) -> None:
+        if value.__class__ is not int or not low <= value < high:
             check(value)
 
-    return check_basic
+    return check_whole_number
 
 
 class ValueHandle(ValueState[Any]):
@@ -108,6 +121,23 @@ class TypedValueHandle(ValueHandle):
         key = self._scope.key
         self._entries[key] = value
         self._mark(key)
+
+
+class WholeNumberHandle(TypedValueHandle):
+    """Value state of a whole number, the most frequent kind: the check without a call."""
+
+    def __init__(self, table: ValueTable, scope: KeyScope, default: Any, check: Check, bounds: tuple[int, int]) -> None:
+        super().__init__(table, scope, default, check)
+        self._low, self._high = bounds
+
+    def update(self, value: Any) -> None:
+        """Set the value for the key in scope. None clears it."""
+        if value.__class__ is int and self._low <= value < self._high:
+            key = self._scope.key
+            self._entries[key] = value
+            self._mark(key)
+        else:
+            super().update(value)
 
 
 class ReducingHandle(ReducingState[Any]):
@@ -346,6 +376,9 @@ class StateHandles:
             default = descriptor.default_value
             if check is None:
                 return ValueHandle(values, scope, default)
+            bounds = descriptor.type_info.bounds if isinstance(descriptor.type_info, BasicTypeInfo) else None
+            if bounds is not None:
+                return WholeNumberHandle(values, scope, default, check, bounds)
             return TypedValueHandle(values, scope, default, check)
         raise StateError(f"unknown kind of state descriptor: {type(descriptor).__name__}")
 
