@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from firesteel.connectors.base import SupportsPreprocessing
 from firesteel.datastream import arguments
 from firesteel.datastream.collect import CloseableIterator, ResultBuffer
 from firesteel.datastream.driver_sinks import ListSink, PrintSink
@@ -50,29 +51,43 @@ class StreamOutputs(ABC):
         """Like :meth:`print`, but write to standard error."""
         return self._print("print_to_err", "Print to Std. Err", sink_identifier, to_stderr=True)
 
-    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any]) -> DataStreamSink:
-        """Call a function for each record, in the tasks. After a failure it may see records again.
+    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any] | Sink) -> DataStreamSink:
+        """Call a function for each record, in the tasks.
 
         ::
 
             alerts.add_sink(send_mail)
+
+        At least once: after a failure the function sees the records since the last checkpoint again. A
+        ``TwoPhaseCommitSinkFunction``, or any ``Sink``, is treated as :meth:`sink_to` does, and gives what it promises.
         """
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
         function = as_sink_function(sink_func)
         return DataStreamSink(self._end("Unnamed", partial(SinkFunctionOperator, function)))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Write the records to a sink of a connector."""
+        """Write the records to a sink of a connector, or to one of your own.
+
+        The sink's ``guarantee`` says what it promises; exactly-once needs ``env.enable_checkpointing(...)``.
+        """
         if not isinstance(sink, Sink):
             raise arguments.wrong_argument(
                 "sink_to", "sink", sink, "a Sink of a connector", "Use add_sink() for a SinkFunction or callable."
             )
+        transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
+        if transformer is not None:
+            return DataStreamSink(transformer.apply(self)._end_with(sink))
+        return DataStreamSink(self._end_with(sink))
+
+    def _end_with(self, sink: Sink) -> OperatorTransformation:
+        sink = sink.for_operator()
         has_committer = type(sink).create_committer is not Sink.create_committer
-        node = self._end(
+        return self._end(
             type(sink).__name__,
             partial(SinkWriterOperator, sink),
             committer_factory=sink.create_committer if has_committer else None,
         )
-        return DataStreamSink(node)
 
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None

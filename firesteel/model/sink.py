@@ -77,6 +77,13 @@ class Sink(ABC):
 
     guarantee: str = "at-least-once"
 
+    def for_operator(self) -> Sink:
+        """Called once for each use of the sink in a program, when the program is built.
+
+        A sink that has to tell its uses apart (to know which leftovers are its own) returns a copy that can.
+        """
+        return self
+
     @abstractmethod
     def create_writer(self) -> SinkWriter:
         """Make the writer of one subtask."""

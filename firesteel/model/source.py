@@ -104,6 +104,13 @@ class SplitEnumerator(ABC):
         """Whether reading on from there would give something (records, or the end). Cheap; a guess of True is fine."""
         return True
 
+    def split_finished(self, split: SourceSplit) -> None:
+        """Called once when a split has been read to its end, before the next :meth:`snapshot`.
+
+        After a failure it is called again for splits that had not ended in the checkpoint.
+        """
+        return None
+
     def next_data_time(self, now: int) -> int | None:
         """When to ask again, in milliseconds, if the source knows (a rate limit, a poll interval)."""
         return None

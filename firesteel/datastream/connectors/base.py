@@ -1,7 +1,38 @@
-"""What sources and sinks are made of."""
+"""What sources and sinks are made of, for those who write their own."""
 
-from firesteel.connectors.base import DeliveryGuarantee
-from firesteel.model.sink import Sink
-from firesteel.model.source import Source
+from firesteel.connectors.base import DeliveryGuarantee, StreamTransformer, SupportsPreprocessing
+from firesteel.connectors.two_phase import TwoPhaseCommitSinkFunction
+from firesteel.model.sink import Committer, Sink, SinkWriter, WriterContext
+from firesteel.model.source import (
+    Boundedness,
+    DriverReader,
+    DriverSource,
+    ReaderContext,
+    ReadResult,
+    Source,
+    SourceEvents,
+    SourceReader,
+    SourceSplit,
+    SplitEnumerator,
+)
 
-__all__ = ["DeliveryGuarantee", "Sink", "Source"]
+__all__ = [
+    "Boundedness",
+    "Committer",
+    "DeliveryGuarantee",
+    "DriverReader",
+    "DriverSource",
+    "ReadResult",
+    "ReaderContext",
+    "Sink",
+    "SinkWriter",
+    "Source",
+    "SourceEvents",
+    "SourceReader",
+    "SourceSplit",
+    "SplitEnumerator",
+    "StreamTransformer",
+    "SupportsPreprocessing",
+    "TwoPhaseCommitSinkFunction",
+    "WriterContext",
+]

@@ -72,7 +72,15 @@ class RichParallelSourceFunction(ParallelSourceFunction):
 
 
 class SinkFunction(Function):
-    """A sink written as a function. Runs in the tasks; gives at-least-once unless :meth:`invoke` is idempotent."""
+    """A sink written as a function. Runs in the tasks.
+
+    It sees each record at least once: what was done since the last checkpoint is done again after a failure. If that
+    does no harm (``invoke`` is idempotent) nothing else is needed; otherwise write a ``TwoPhaseCommitSinkFunction``.
+
+    :cvar guarantee: What the sink promises.
+    """
+
+    guarantee: str = "at-least-once"
 
     class Context(ABC):
         """What a record comes with. Valid during the call to which it was given."""

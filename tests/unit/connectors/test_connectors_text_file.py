@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firesteel.connectors import text_file
+from firesteel.connectors.files import lines as line_files
 from firesteel.connectors.text_file import TextFileSource
 from firesteel.errors import ConfigurationError, FiresteelError, UnsupportedError
 from tests.unit.connectors.driving import open_reader, read_all, splits_of
@@ -68,7 +68,7 @@ def test_parts_of_a_file_together_are_its_lines(
 
 
 def test_lines_longer_than_a_chunk_of_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text_file, "_CHUNK_BYTES", 4)
+    monkeypatch.setattr(line_files, "_CHUNK_BYTES", 4)
     path = write(tmp_path / "a.txt", b"a" * 50 + b"\nb\n" + b"c" * 33)
     assert lines_of(TextFileSource(path)) == ["a" * 50, "b", "c" * 33]
 
@@ -169,7 +169,7 @@ def test_a_missing_path_is_an_error_when_the_job_starts(tmp_path: Path, path: st
 
 
 def test_refuses_other_storage_unknown_charsets_and_empty_parts() -> None:
-    with pytest.raises(UnsupportedError, match="from_dataframe"):
+    with pytest.raises(UnsupportedError, match="FileSource"):
         TextFileSource("s3://bucket/file.txt")
     with pytest.raises(ConfigurationError, match="utf-9"):
         TextFileSource("a.txt", "utf-9")

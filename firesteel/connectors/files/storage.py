@@ -1,0 +1,225 @@
+"""Where files are: the local disk, or any file system that pyarrow or fsspec reaches."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import IO, Any, cast
+from urllib.parse import unquote, urlsplit
+
+from firesteel.errors import ConfigurationError
+
+__all__ = ["ArrowStorage", "FileEntry", "LocalStorage", "Storage", "open_storage"]
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """A file or directory that was found.
+
+    :param path: Where it is, as its storage writes it.
+    :param size: Bytes of a file; 0 for a directory.
+    """
+
+    path: str
+    size: int
+    is_directory: bool
+
+    @property
+    def name(self) -> str:
+        """The last part of the path."""
+        return self.path.rpartition("/")[2]
+
+
+class Storage(ABC):
+    """What file sources and sinks need of a file system. Paths have ``/`` between their parts."""
+
+    @abstractmethod
+    def create(self, path: str) -> IO[bytes]:
+        """Open a new file for writing; the directories above it are made."""
+
+    @abstractmethod
+    def finish(self, stream: IO[bytes]) -> None:
+        """Close a written file so that it survives a crash of the machine."""
+
+    @abstractmethod
+    def open(self, path: str) -> IO[bytes]:
+        """Open a file for reading from any place."""
+
+    @abstractmethod
+    def size(self, path: str) -> int | None:
+        """How many bytes a file has; None if there is no such file."""
+
+    @abstractmethod
+    def move(self, source: str, target: str) -> None:
+        """Give a file its final name; the directories above it are made. A reader sees the whole file or none."""
+
+    @abstractmethod
+    def delete(self, path: str) -> None:
+        """Delete a file, if it is there."""
+
+    @abstractmethod
+    def find(self, path: str) -> FileEntry | None:
+        """The file or directory of that path, or None."""
+
+    @abstractmethod
+    def entries(self, directory: str) -> list[FileEntry]:
+        """What is directly in a directory, by name; nothing if it is not there."""
+
+    @abstractmethod
+    def prune(self, directory: str) -> None:
+        """Delete a directory if nothing is in it."""
+
+
+class LocalStorage(Storage):
+    """The local disk, or one that is mounted."""
+
+    def create(self, path: str) -> IO[bytes]:
+        """Open a new file for writing."""
+        try:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            return open(path, "wb")
+        except FileNotFoundError:  # somebody has just tidied up a directory above
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            return open(path, "wb")
+
+    def finish(self, stream: IO[bytes]) -> None:
+        """Force the file to the disk and close it."""
+        stream.flush()
+        os.fsync(stream.fileno())
+        stream.close()
+
+    def open(self, path: str) -> IO[bytes]:
+        """Open a file for reading."""
+        return open(path, "rb")
+
+    def size(self, path: str) -> int | None:
+        """How many bytes a file has."""
+        try:
+            return os.path.getsize(path)
+        except FileNotFoundError:
+            return None
+
+    def move(self, source: str, target: str) -> None:
+        """Rename."""
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        os.replace(source, target)
+
+    def delete(self, path: str) -> None:
+        """Delete a file."""
+        if os.path.exists(path):
+            os.unlink(path)
+
+    def find(self, path: str) -> FileEntry | None:
+        """The file or directory of that path."""
+        if os.path.isdir(path):
+            return FileEntry(path, 0, True)
+        size = self.size(path)
+        return None if size is None else FileEntry(path, size, False)
+
+    def entries(self, directory: str) -> list[FileEntry]:
+        """What is directly in a directory."""
+        try:
+            names = sorted(os.listdir(directory))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        found = [self.find(os.path.join(directory, name)) for name in names]
+        return [entry for entry in found if entry is not None]  # a file may be gone by now
+
+    def prune(self, directory: str) -> None:
+        """Delete an empty directory."""
+        if os.path.isdir(directory) and not os.listdir(directory):
+            with contextlib.suppress(OSError):  # something has been put in, or somebody was quicker: both are fine
+                os.rmdir(directory)
+
+
+class ArrowStorage(Storage):
+    """Another file system: S3, GCS, HDFS and Azure through pyarrow, all others through fsspec."""
+
+    def __init__(self, file_system: Any) -> None:
+        self._fs = file_system
+
+    def create(self, path: str) -> IO[bytes]:
+        """Open a new file for writing."""
+        self._fs.create_dir(path.rpartition("/")[0], recursive=True)
+        return cast(IO[bytes], self._fs.open_output_stream(path))
+
+    def finish(self, stream: IO[bytes]) -> None:
+        """Close the file: these file systems keep what is closed."""
+        stream.close()
+
+    def open(self, path: str) -> IO[bytes]:
+        """Open a file for reading."""
+        return cast(IO[bytes], self._fs.open_input_file(path))
+
+    def size(self, path: str) -> int | None:
+        """How many bytes a file has."""
+        entry = self.find(path)
+        return None if entry is None or entry.is_directory else entry.size
+
+    def move(self, source: str, target: str) -> None:
+        """Move: a rename where the file system has one, a copy and delete on object stores."""
+        self._fs.create_dir(target.rpartition("/")[0], recursive=True)
+        self._fs.move(source, target)
+
+    def delete(self, path: str) -> None:
+        """Delete a file."""
+        if self.find(path) is not None:
+            self._fs.delete_file(path)
+
+    def find(self, path: str) -> FileEntry | None:
+        """The file or directory of that path."""
+        info = self._fs.get_file_info([path])[0]
+        return None if info.type.name == "NotFound" else _entry(info)
+
+    def entries(self, directory: str) -> list[FileEntry]:
+        """What is directly in a directory."""
+        from pyarrow.fs import FileSelector
+
+        found = self._fs.get_file_info(FileSelector(directory, allow_not_found=True))
+        return sorted((_entry(info) for info in found), key=lambda entry: entry.path)
+
+    def prune(self, directory: str) -> None:
+        """Delete an empty directory."""
+        if self.find(directory) is not None and not self.entries(directory):
+            self._fs.delete_dir(directory)
+
+
+def _entry(info: Any) -> FileEntry:
+    is_directory = info.type.name == "Directory"
+    return FileEntry(info.path, 0 if is_directory else info.size, is_directory)
+
+
+def open_storage(uri: str) -> tuple[Storage, str]:
+    """The storage of a path or URI, and the path in it.
+
+    :raises ConfigurationError: There is no such file system.
+    """
+    if not isinstance(uri, (str, os.PathLike)) or not os.fspath(uri):
+        raise ConfigurationError(f"a path is a text that is not empty, got {uri!r}. For instance '/data/events'.")
+    text = os.fspath(uri)
+    scheme = urlsplit(text).scheme if "://" in text or text.startswith("file:") else ""
+    if not scheme:
+        return LocalStorage(), os.path.abspath(text)
+    if scheme == "file":
+        return LocalStorage(), os.path.abspath(unquote(text.removeprefix("file://").removeprefix("file:")))
+    return _arrow_storage(text, scheme)
+
+
+def _arrow_storage(uri: str, scheme: str) -> tuple[Storage, str]:
+    from pyarrow import fs
+
+    try:
+        if scheme in ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"):
+            system, path = fs.FileSystem.from_uri(uri)
+            return ArrowStorage(system), path.rstrip("/")
+        import fsspec
+
+        handler = fs.FSSpecHandler(fsspec.filesystem(scheme))
+        return ArrowStorage(fs.PyFileSystem(handler)), uri.partition("://")[2].rstrip("/")
+    except (ImportError, ValueError, OSError) as error:
+        raise ConfigurationError(
+            f"the file system of {uri!r} cannot be used: {error}. Install fsspec and its driver for {scheme!r}, or "
+            "use a local path."
+        ) from error

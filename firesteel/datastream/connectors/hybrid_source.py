@@ -1,0 +1,5 @@
+"""Several sources, one after the other."""
+
+from firesteel.connectors.hybrid import HybridSource, HybridSourceBuilder
+
+__all__ = ["HybridSource", "HybridSourceBuilder"]
