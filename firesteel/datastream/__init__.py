@@ -21,6 +21,7 @@ from firesteel.datastream.data_stream import (
     ConnectedStreams,
     DataStream,
     DataStreamSink,
+    IterativeStream,
     KeyedStream,
     WindowedStream,
 )
@@ -83,6 +84,7 @@ __all__ = [
     "ConnectedStreams",
     "BroadcastStream",
     "BroadcastConnectedStream",
+    "IterativeStream",
     "AsyncDataStream",
     "CachedDataStream",
     "DataStreamSink",

@@ -5,6 +5,7 @@ from firesteel.datastream.cache import CachedDataStream
 from firesteel.datastream.collect import CloseableIterator
 from firesteel.datastream.connected_streams import ConnectedStreams
 from firesteel.datastream.interval_join import IntervalJoin, IntervalJoined
+from firesteel.datastream.iterations import IterativeStream
 from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
 from firesteel.datastream.keyed_stream import KeyedStream
 from firesteel.datastream.sink import DataStreamSink
@@ -24,6 +25,7 @@ __all__ = [
     "IntervalJoin",
     "IntervalJoined",
     "JoinedStreams",
+    "IterativeStream",
     "KeyedStream",
     "WindowedStream",
 ]

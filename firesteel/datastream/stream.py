@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from firesteel.common.execution_config import ExecutionConfig
+from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from firesteel.common.warnings import warn_once
 from firesteel.common.watermark_strategy import WatermarkStrategy
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
     from firesteel.datastream.cache import CachedDataStream
     from firesteel.datastream.connected_streams import ConnectedStreams
+    from firesteel.datastream.iterations import IterativeStream
     from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
     from firesteel.datastream.keyed_stream import KeyedStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -225,6 +227,28 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         return ConnectedStreams(self, ds)
+
+    def iterate(self, max_wait: TimeLength | None = None) -> IterativeStream:
+        """Begin a loop: what :meth:`IterativeStream.close_with` is given comes in here again.
+
+        ::
+
+            loop = numbers.iterate()
+            smaller = loop.map(lambda n: n - 1)
+            loop.close_with(smaller.filter(lambda n: n > 0))
+
+        :param max_wait: No effect, warns: Flink ends a loop when nothing has come back for so long, which may lose
+            records. Here a loop ends when its input has ended and nothing goes round any more.
+        """
+        from firesteel.datastream.iterations import IterativeStream
+
+        if max_wait is not None:
+            to_milliseconds(max_wait)
+            warn_once(
+                "iterate",
+                "iterate(): max_wait has no effect. The loop ends when its input has ended and it has run empty.",
+            )
+        return IterativeStream(self._environment, self)
 
     def key_by(
         self,

@@ -23,6 +23,7 @@ from firesteel.plan.compiler import CompileSettings, compile_graph
 from firesteel.plan.executor import DriverSink, executor_for
 from firesteel.plan.explain import execution_plan_json, explain_text
 from firesteel.plan.graph import (
+    IterationTransformation,
     OperatorTransformation,
     PhysicalTransformation,
     SourceTransformation,
@@ -189,7 +190,8 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
         if mode is RuntimeExecutionMode.BATCH:
             self._require_bounded("the runtime mode BATCH", "Set the runtime mode STREAMING or AUTOMATIC")
             return True
-        return mode is RuntimeExecutionMode.AUTOMATIC and not any(self._unbounded_sources())
+        iterates = any(isinstance(node, IterationTransformation) for node in self._graph.transformations)
+        return mode is RuntimeExecutionMode.AUTOMATIC and not iterates and not any(self._unbounded_sources())
 
     def _unbounded_sources(self) -> Iterator[SourceTransformation]:
         for node in self._graph.transformations:
@@ -225,11 +227,16 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
 
     def _add(self, node: Transformation) -> Transformation:
         """Add a node, and whatever it reads that is not part of this job yet: streams of former jobs are run again."""
-        if node.id not in self._in_graph:
-            for source in node.inputs:
-                self._add(source)
+        if node.id in self._in_graph:
+            return node
+        for source in node.inputs:
+            self._add(source)
+        if node.id not in self._in_graph:  # else the head of a loop has brought it with the way back
             self._in_graph.add(node.id)
             self._graph.add(node)
+            if isinstance(node, IterationTransformation):
+                for tail in node.feedback:  # a loop of a former job: what closes it is nobody's input
+                    self._add(tail)
         return node
 
     def _clear(self) -> None:

@@ -15,6 +15,7 @@ from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
+from firesteel.execution.feedback import FeedbackCoordinator
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
@@ -112,6 +113,7 @@ class JobDriver:
         self._driver_sinks = driver_sinks
         self._clock = clock or processing_clock()
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
+        self._feedback = FeedbackCoordinator(plan.iterations)
         self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
         self._target_ms: int = configuration.get(EPOCH_TARGET_DURATION)
         self._budget = EpochBudget(configuration.get(EPOCH_MAX_RECORDS), self._target_ms / 1000)
@@ -147,6 +149,7 @@ class JobDriver:
         while True:
             try:
                 self._sources.start(run.restore.driver["sources"] if run.restore else None)
+                self._feedback.start(run.restore.driver.get("feedback") if run.restore else None)
                 self._run_epochs(run)
                 return self._cancellation() if self._job.cancel_requested else None
             except EpochFailedError as failure:
@@ -196,6 +199,7 @@ class JobDriver:
         return (
             self._sources.has_data(now)
             or self._sources.ended()
+            or self._feedback.has_work()
             or (self._next_timer is not None and self._next_timer <= now)
             or (self._checkpoints.enabled and self._checkpoints.due(now))
         )
@@ -229,6 +233,7 @@ class JobDriver:
         for result in results:
             assert result.report is not None
             self._sources.apply(result.report.sources)
+        self._feedback.apply(results)
         timers = [r.report.next_timer for r in results if r.report and r.report.next_timer is not None]
         self._next_timer = min(timers, default=None)
         ended = all(self._ended(result) for result in results)
@@ -258,6 +263,7 @@ class JobDriver:
                 drain=savepoint is not None and savepoint.drain,
                 completed_checkpoint=completed,
                 time_budget_ms=self._target_ms,
+                loops=self._feedback.tasks(drain=savepoint is not None and savepoint.drain),
             ),
             source_tasks=self._sources.tasks(self._budget.records),
             restore=run.restore if run.first or not self._cluster.pinned else None,
@@ -312,7 +318,8 @@ class JobDriver:
             while wait and self._checkpoints.pending:
                 self._checkpoints.poll()
                 self._job.wait(_POLL_SECONDS)
-            self._checkpoints.begin(results, {"sources": sources}, now, [on_complete])
+            driver_state = {"sources": sources, "feedback": self._feedback.snapshot()}
+            self._checkpoints.begin(results, driver_state, now, [on_complete])
             if problems:
                 self._checkpoints.fail(problems[0])
         except CheckpointError as error:
@@ -325,7 +332,7 @@ class JobDriver:
         self, run: _Run, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int
     ) -> bool:
         """Complete a savepoint. Returns whether the job stops with it."""
-        driver_state = {"sources": self._sources.snapshot()}
+        driver_state = {"sources": self._sources.snapshot(), "feedback": self._feedback.snapshot()}
         try:
             path = write_savepoint(
                 target, self._plan, self._checkpoints.next_id, now, results, driver_state, self._checkpoints.uncommitted

@@ -7,10 +7,12 @@ from functools import partial
 from typing import Any
 
 from firesteel.common import Configuration
-from firesteel.errors import ConfigurationError, ProgramError
+from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.source import DriverSource
 from firesteel.plan.graph import (
+    FeedbackTransformation,
+    IterationTransformation,
     OperatorTransformation,
     PartitionTransformation,
     PhysicalTransformation,
@@ -26,6 +28,7 @@ from firesteel.plan.job_plan import (
     PlannedChain,
     PlannedCommitter,
     PlannedEdge,
+    PlannedIteration,
     PlannedOperator,
     PlannedSource,
 )
@@ -100,9 +103,12 @@ class _Compiler:
             batch_mode=settings.batch_mode,
             job_parameters=settings.job_parameters,
             settings=settings.worker_settings,
+            iterations=self._plan_iterations(),
         )
 
     def _resolve_parallelism(self, node: PhysicalTransformation) -> int:
+        if isinstance(node, FeedbackTransformation):
+            return self._resolve_parallelism(node.head)
         parallelism = node.parallelism or self._settings.default_parallelism
         maximum = self._max_parallelism(node)
         if parallelism > maximum:
@@ -113,6 +119,8 @@ class _Compiler:
         return parallelism
 
     def _max_parallelism(self, node: PhysicalTransformation) -> int:
+        if isinstance(node, FeedbackTransformation):
+            return self._max_parallelism(node.head)
         return node.max_parallelism or self._settings.max_parallelism
 
     def _assign_uids(self) -> dict[int, str]:
@@ -272,6 +280,29 @@ class _Compiler:
             )
             for node in self._nodes
             if isinstance(node, SourceTransformation)
+        )
+
+    def _plan_iterations(self) -> tuple[PlannedIteration, ...]:
+        heads = [node for node in self._nodes if isinstance(node, IterationTransformation)]
+        for head in heads:
+            if self._settings.batch_mode:
+                raise UnsupportedError(
+                    f"iterate() (at {head.call_site}) cannot run in BATCH mode, in which operators emit at the end of "
+                    "their input only, so that nothing could go round. Set the runtime mode STREAMING or AUTOMATIC"
+                )
+            if not head.feedback:
+                raise ProgramError(
+                    f"iterate() (at {head.call_site}) is not closed, so nothing goes round. Call close_with(stream)"
+                )
+        return tuple(
+            PlannedIteration(
+                operator=head.id,
+                uid=self._uids[head.id],
+                name=head.name,
+                call_site=head.call_site,
+                parallelism=self._parallelism[head.id],
+            )
+            for head in heads
         )
 
     def _plan_committers(self) -> tuple[PlannedCommitter, ...]:

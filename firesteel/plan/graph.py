@@ -88,6 +88,20 @@ class OperatorTransformation(PhysicalTransformation):
 
 
 @dataclass(eq=False)
+class IterationTransformation(OperatorTransformation):
+    """The head of a loop. What closes it is not among its inputs: the graph has no circle."""
+
+    feedback: list[FeedbackTransformation] = field(default_factory=list)
+
+
+@dataclass(eq=False)
+class FeedbackTransformation(OperatorTransformation):
+    """A tail of a loop: runs with the head's parallelism, and its records come out of the head in the next epoch."""
+
+    head: IterationTransformation = field(kw_only=True)
+
+
+@dataclass(eq=False)
 class PartitionTransformation(Transformation):
     """Decides how records travel from its input to whatever reads it. Becomes part of an edge."""
 

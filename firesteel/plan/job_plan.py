@@ -100,6 +100,17 @@ class PlannedCommitter:
 
 
 @dataclass(frozen=True)
+class PlannedIteration:
+    """The driver's half of a loop. ``operator`` is its head."""
+
+    operator: int
+    uid: str
+    name: str
+    call_site: str
+    parallelism: int
+
+
+@dataclass(frozen=True)
 class JobPlan:
     """Everything that is needed to run a job."""
 
@@ -113,6 +124,7 @@ class JobPlan:
     job_parameters: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
     """Numbers the workers need: chunk size, watermark interval."""
+    iterations: tuple[PlannedIteration, ...] = ()
 
     @property
     def level_count(self) -> int:

@@ -16,6 +16,7 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch
 from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output
 from firesteel.runtime.partitioners import FORWARD
 from firesteel.runtime.sinks import CollectOperator
@@ -88,6 +89,8 @@ class EpochRequest:
     """A checkpoint that has been completed since the last epoch."""
     time_budget_ms: int = 1000
     """How long sources may read."""
+    loops: dict[int, dict[int, LoopTask]] = field(default_factory=dict)
+    """Head of a loop -> subtask -> what came back, and whether the loop ends."""
 
 
 @dataclass
@@ -100,6 +103,10 @@ class SubtaskReport:
     snapshots: dict[str, OperatorSnapshot] = field(default_factory=dict)
     committables: dict[str, list[Any]] = field(default_factory=dict)
     collected: dict[str, list[Any]] = field(default_factory=dict)
+    feedback: dict[int, list[bytes]] = field(default_factory=dict)
+    """Head of a loop -> packed records that go back to the head's subtask of the same number."""
+    loop_inputs_ended: dict[int, bool] = field(default_factory=dict)
+    """Head of a loop -> whether its input has ended."""
     next_timer: int | None = None
     ended_chains: list[int] = field(default_factory=list)
     sent: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -225,6 +232,15 @@ class ChainInstance:
         self.head.records_in += report.records
         return report
 
+    def follow_loop(self, task: LoopTask) -> None:
+        """Let the head of a loop take what came back; it comes before new input."""
+        head = self.head.operator
+        assert isinstance(head, IterationHead)
+        for chunk in task.chunks:
+            for batch in unpack(chunk):
+                self.head.receive(batch)
+        self.head.call(head.follow, task)
+
     def receive(self, rows: list[ChunkRow]) -> None:
         """Take the chunks of all channels, in the fixed order of channels."""
         for _, _, edge, sender, _, _, payload in rows:
@@ -275,7 +291,9 @@ class ChainInstance:
 
     def _all_input_ended(self) -> bool:
         head = self.head.operator
-        return head.ended if isinstance(head, SourceOperator) else self.gate.all_ended
+        if isinstance(head, SourceOperator):
+            return head.ended
+        return self.gate.all_ended and not (isinstance(head, IterationHead) and head.keeps_open)
 
     def snapshot(self, request: EpochRequest, report: SubtaskReport) -> None:
         """Add committables and, unless the chain has ended, the state of all operators to the report."""
@@ -318,6 +336,12 @@ class ChainInstance:
                 values = operator.take()
                 if values:
                     report.collected[operator.collector_id] = values
+            elif isinstance(operator, IterationTail):
+                chunk = operator.take()
+                if chunk is not None:
+                    report.feedback.setdefault(operator.head, []).append(chunk)
+            elif isinstance(operator, IterationHead):
+                report.loop_inputs_ended[planned.id] = operator.input_ended
             report.metrics[planned.info.uid] = self._metrics(planned, link)
 
     def _metrics(self, planned: _Operator, link: ChainLink) -> dict[str, Any]:
@@ -446,6 +470,8 @@ class LevelSubtask:
                 source_tasks.get(head.id) or SourceTask(), expired, request.drain
             )
         else:
+            if head.id in request.loops:
+                chain.follow_loop(request.loops[head.id][report.subtask])
             chain.receive(rows)
         chain.end_epoch(request.now)
         if request.take_snapshot or chain.ended:

@@ -1,0 +1,99 @@
+"""The two ends of a loop: what reaches the tail in one epoch comes out of the head in the next.
+
+The plan stays a straight line of levels. The records on their way back are with the driver between two epochs, and so
+in every checkpoint.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from firesteel.common.time import MAX_WATERMARK
+from firesteel.runtime.batch import Batch
+from firesteel.runtime.operator import Operator
+from firesteel.state import codec
+
+
+@dataclass
+class LoopTask:
+    """What the driver tells one subtask of a loop's head in an epoch.
+
+    :param chunks: The records that came back, as :meth:`IterationTail.take` packed them.
+    :param release: No record of the loop's input is on its way any more: the last watermark may pass.
+    :param close: Nothing goes round any more: the head may end.
+    """
+
+    chunks: list[bytes] = field(default_factory=list)
+    release: bool = False
+    close: bool = False
+
+
+class IterationHead(Operator):
+    """The entrance of a loop: passes on what comes in, and what comes back.
+
+    Watermarks are those of the input: what comes back does not hold them up. The last one alone waits until the loop is
+    empty, so that "the end of all time" does not overtake records that are still going round.
+    """
+
+    def __init__(self) -> None:
+        self.input_ended = False
+        self.keeps_open = True
+        self._released = False
+        self._holds_last_watermark = False
+
+    def restore(self, states: list[Any]) -> None:
+        """Whether the last watermark had come already."""
+        self._holds_last_watermark = any(states)
+
+    def process(self, batch: Batch) -> None:
+        """Pass records on; keys end here, as behind every operator."""
+        self.output.emit(Batch(batch.values, batch.timestamps))
+
+    def follow(self, task: LoopTask) -> None:
+        """Do what the driver has found out about the loop as a whole."""
+        self.keeps_open = not task.close
+        self._released = task.release
+        if self._released and self._holds_last_watermark:
+            self._holds_last_watermark = False
+            super().advance_watermark(MAX_WATERMARK)
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Pass a watermark on, unless it is the last one and records are going round."""
+        if watermark == MAX_WATERMARK and not self._released:
+            self._holds_last_watermark = True
+        else:
+            super().advance_watermark(watermark)
+
+    def end_input(self, input_index: int) -> None:
+        """From now on, records only come back."""
+        self.input_ended = True
+
+    def snapshot(self) -> Any | None:
+        """Whether the last watermark waits."""
+        return self._holds_last_watermark
+
+
+class IterationTail(Operator):
+    """The way back of a loop: gathers the records of an epoch for the head's next one.
+
+    :param head: The id of the head's operator.
+    """
+
+    def __init__(self, head: int) -> None:
+        self.head = head
+        self._entries: list[tuple[list[Any], list[int] | None]] = []
+
+    def process(self, batch: Batch) -> None:
+        """Keep the records until the end of the epoch."""
+        self._entries.append((batch.values, batch.timestamps))
+
+    def take(self) -> bytes | None:
+        """What has come in this epoch, packed; None if nothing has."""
+        entries, self._entries = self._entries, []
+        return codec.dumps(entries) if entries else None
+
+
+def unpack(chunk: bytes) -> list[Batch]:
+    """The records of a chunk that :meth:`IterationTail.take` made."""
+    return [Batch(values, timestamps) for values, timestamps in codec.loads(chunk)]
