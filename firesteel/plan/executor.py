@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from firesteel.common import Configuration, JobClient
@@ -48,8 +49,27 @@ class Executor(ABC):
         """
 
 
+_substitutes: list[Executor] = []
+"""Executors that stand in for the configured one; the last one counts."""
+
+
+@contextmanager
+def substitute_executor(executor: Executor) -> Iterator[None]:
+    """Inside the block all jobs of this process go to ``executor``, whatever they are configured for.
+
+    This is how ``firesteel explain`` gets hold of a program's plan instead of running it.
+    """
+    _substitutes.append(executor)
+    try:
+        yield
+    finally:
+        _substitutes.remove(executor)
+
+
 def executor_for(configuration: Configuration, session: Any | None = None) -> Executor:
     """The executor that ``execution.target`` names. ``session``: a SparkSession to use, if the user gave one."""
+    if _substitutes:
+        return _substitutes[-1]
     target = configuration.get_string("execution.target", "spark")
     if target not in _EXECUTORS:
         known = ", ".join(sorted(_EXECUTORS))

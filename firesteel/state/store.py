@@ -87,10 +87,7 @@ class Manifest:
     @staticmethod
     def from_bytes(data: bytes, where: str) -> Manifest:
         """Read a manifest back; ``where`` names it in errors."""
-        body, _, checksum = data.rstrip(b"\n").rpartition(b"\n")
-        if checksum != b"%08x" % zlib.crc32(body):
-            raise CheckpointError(f"manifest {where} is damaged or cut off: its checksum does not fit its content")
-        raw = json.loads(body)
+        raw = manifest_body(data, where)
         if raw["format"] != FORMAT:
             raise CheckpointError(f"manifest {where} has format {raw['format']}; this version reads {FORMAT}")
         operators = {
@@ -117,6 +114,15 @@ class Manifest:
     def all_files(self) -> set[str]:
         """Every state file that it needs."""
         return {name for entry in self.operators.values() for names in entry.files.values() for name in names}
+
+
+def manifest_body(data: bytes, where: str) -> dict[str, Any]:
+    """The JSON of a manifest of any format, its checksum checked; nothing in it is unpickled."""
+    body, _, checksum = data.rstrip(b"\n").rpartition(b"\n")
+    if checksum != b"%08x" % zlib.crc32(body):
+        raise CheckpointError(f"manifest {where} is damaged or cut off: its checksum does not fit its content")
+    raw: dict[str, Any] = json.loads(body)
+    return raw
 
 
 class CheckpointStore:

@@ -16,9 +16,10 @@ ROOT = Path(__file__).resolve().parent.parent.parent / PACKAGE
 
 # From the top down. Packages on one line are neighbours: they may import each other, in one direction.
 LAYERS: list[set[str]] = [
+    {"__main__"},
     {"cli", "rest", "dashboard"},
     {"execution", "testing"},
-    {"datastream", "table", "cep"},
+    {"datastream", "table", "cep", "pyflink"},
     {"connectors"},
     {"plan"},
     {"runtime"},
