@@ -8,7 +8,7 @@ READY  := $(VENV)/.installed
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-services features lint format bench api-missing lock clean java
+.PHONY: help setup demo test test-services chaos features lint format bench api-missing lock clean java
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -24,6 +24,9 @@ test: setup ## run all tests that need no outside services
 
 test-services: ## run the tests against real outside services (none yet)
 	@echo "There are no service tests yet."
+
+chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100)
+	@$(PY) -m tests.chaos --kills $(or $(KILLS),100)
 
 features: setup ## run the tests, print which features they prove, write docs/features.md
 	@mkdir -p build && rm -f build/features.json

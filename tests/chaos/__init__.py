@@ -1,0 +1,1 @@
+"""Jobs that are killed, again and again, and must not show it."""
