@@ -124,7 +124,7 @@ class ReduceOperator(FunctionOperator):
     def process(self, batch: Batch) -> None:
         """Reduce each record into its key's aggregate."""
         assert batch.keys is not None
-        entries, reduce = self._table.entries, bound_call(self.function, "reduce")
+        entries, reduce = self._table.batch_entries, bound_call(self.function, "reduce")
         self.cursor = cursor = iter(batch.values)
         results: list[Any] = []
         for value, key in zip(cursor, batch.keys):

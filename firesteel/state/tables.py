@@ -36,6 +36,8 @@ class ValueTable:
 
     def __init__(self) -> None:
         self.entries: dict[Any, Any] = {}
+        self.batch_entries = self.entries
+        """A plain dict that answers for the keys of the batch in work, and for no others."""
         self.dirty: set[Any] = set()
 
     def __len__(self) -> int:

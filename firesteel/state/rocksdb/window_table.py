@@ -1,0 +1,189 @@
+"""Value state of windows that many keys share: windows in use in memory, the others on disk.
+
+Of a window that is partly on disk, single keys come back as they are asked for; all of it does when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes
+from firesteel.state.tables import ABSENT, Change
+from firesteel.state.window_table import WindowTable
+
+
+class _PartOfWindow(dict[Any, Any]):
+    """The values of a window by key, of which some are on disk. Operators use it as a dict."""
+
+    __slots__ = ("_backed", "_prefix", "_space", "on_disk")
+
+    def __init__(self, space: Space, prefix: bytes, on_disk: int) -> None:
+        super().__init__()
+        self._space = space
+        self._prefix = prefix
+        self._backed: set[Any] = set()
+        """Keys in memory that are on disk too."""
+        self.on_disk = on_disk
+
+    def __len__(self) -> int:
+        return super().__len__() + self.on_disk - len(self._backed)
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+    def _fetch(self, key: Any) -> Any:
+        if self.on_disk == len(self._backed):
+            return ABSENT
+        space = self._space
+        data = space.disk.get(self._prefix + space.keys.encode(key))
+        if data is None or key in self._backed:
+            return ABSENT
+        return self._take_in(key, data, space.skip_key(data))
+
+    def _take_in(self, key: Any, data: bytes, start: int) -> Any:
+        value = self._space.unpack(data, start)
+        super().__setitem__(key, value)
+        self._backed.add(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        return super().__contains__(key) or self._fetch(key) is not ABSENT
+
+    def __missing__(self, key: Any) -> Any:
+        value = self._fetch(key)
+        if value is ABSENT:
+            raise KeyError(key)
+        return value
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not super().__contains__(key):
+            self._fetch(key)  # whether the disk has it has to be known
+        super().__setitem__(key, value)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        if key in self:
+            return self[key]
+        return default
+
+    def __delitem__(self, key: Any) -> None:
+        if key not in self:
+            raise KeyError(key)
+        super().__delitem__(key)
+        if key in self._backed:
+            self._backed.discard(key)
+            self.on_disk -= 1
+            self._space.disk.write([self._prefix + self._space.keys.encode(key)], ())
+
+    def pop(self, key: Any, default: Any = None) -> Any:
+        """Take a value out; the default if there is none."""
+        value = self.get(key, ABSENT)
+        if value is ABSENT:
+            return default
+        del self[key]
+        return value
+
+    def fetch_all(self) -> dict[Any, Any]:
+        """Everything, in a dict of its own."""
+        space = self._space
+        if self.on_disk != len(self._backed):
+            for encoded, data in space.disk.scan(self._prefix):
+                key, _, start = space.read_key(encoded, len(self._prefix), data)
+                if not super().__contains__(key):
+                    self._take_in(key, data, start)
+        return {key: super(_PartOfWindow, self).__getitem__(key) for key in super().__iter__()}
+
+    def here(self) -> list[tuple[Any, Any]]:
+        """What is in memory."""
+        return list(super().items())
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetch_all())
+
+    def keys(self) -> Any:
+        return self.fetch_all().keys()
+
+    def values(self) -> Any:
+        return self.fetch_all().values()
+
+    def items(self) -> Any:
+        return self.fetch_all().items()
+
+
+class RocksWindowTable(WindowTable):
+    """Namespace -> key -> value; a window of which nothing is on disk is a plain dict."""
+
+    def __init__(self, space: Space) -> None:
+        super().__init__()
+        self._space = space
+        self._tracking = False
+
+    def _prefix(self, namespace: Any) -> bytes:
+        return self._space.prefix + self._space.keys.encode(namespace)
+
+    def pop_window(self, namespace: Any) -> dict[Any, Any]:
+        """Take out all values of a namespace."""
+        values = super().pop_window(namespace)
+        if isinstance(values, _PartOfWindow):
+            everything = values.fetch_all()
+            self._wipe(namespace)
+            return everything
+        return values
+
+    def _wipe(self, namespace: Any) -> None:
+        disk = self._space.disk
+        disk.write([encoded for encoded, _ in disk.scan(self._prefix(namespace))], ())
+
+    def settle(self) -> int:
+        """Forget what has changed if nobody will ask."""
+        if not self._tracking:
+            self.dirty.clear()
+            self._removed.clear()
+        return 0
+
+    def _here(self, values: dict[Any, Any]) -> list[tuple[Any, Any]]:
+        return values.here() if isinstance(values, _PartOfWindow) else list(values.items())
+
+    def weight(self) -> int:
+        """Roughly how many bytes of memory the windows use."""
+        total = 0
+        for values in self.entries.values():
+            size = dict.__len__(values)
+            sample = list(islice(dict.items(values), SAMPLE))
+            total += size * average_bytes(sample)
+        return total
+
+    def spill(self, fraction: float) -> None:
+        """Move windows to disk, those that were opened first before others."""
+        space = self._space
+        left = sum(dict.__len__(values) for values in self.entries.values()) * fraction
+        for namespace, values in list(self.entries.items()):
+            size = dict.__len__(values)
+            if left <= 0:
+                return
+            left -= size
+            prefix = self._prefix(namespace)
+            puts = [
+                (prefix + space.keys.encode(key), space.pack_key(key) + space.pack(value))
+                for key, value in self._here(values)
+            ]
+            space.disk.write((), puts)
+            self.entries[namespace] = _PartOfWindow(space, prefix, len(values))
+
+    def start_tracking(self) -> None:
+        """A full copy is taken: the next change is what happens from now on."""
+        self._tracking = True
+        super().take_change()
+
+    def take_change(self) -> Change | None:
+        """What has changed since the last call, or None; everything in the first call."""
+        if self._tracking:
+            return super().take_change()
+        self.start_tracking()
+        return self.full() if len(self) else None
+
+    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+        super().apply(change, owned)
+        self._tracking = True
