@@ -39,13 +39,19 @@ def throughput_of(bench: Bench, name: str, title: str, records: int, repetitions
 def _rates(measured: Throughput) -> str:
     return (
         f"{measured.records_per_second:>11,.0f} {measured.loop_records_per_second:>11,.0f} {measured.ratio:>7.2f} "
-        f"{measured.epoch_seconds * 1000:>8.0f} ms {measured.startup_seconds:>7.1f} s"
+        f"{measured.epoch_seconds * 1000:>8.0f} ms {measured.startup_seconds:>7.1f} s   "
+        + ", ".join(f"{kind} {nanoseconds:.0f}" for kind, nanoseconds in measured.cpu_nanoseconds.items())
     )
+
+
+def _heading(title: str) -> None:
+    columns = f"{'records/s':>11} {'loop':>11} {'ratio':>7} {'epoch':>11} {'start-up':>9}   CPU time per record, ns"
+    print(f"\n{title:42} {columns}")
 
 
 def throughputs(bench: Bench, scale: float, repetitions: int) -> Report:
     """Records per second of all programs, and their ratio to a loop on one core."""
-    print(f"\n{'program':42} {'records/s':>11} {'loop':>11} {'ratio':>7} {'epoch':>11} {'start-up':>9}")
+    _heading("program")
     run = partial(throughput_of, bench, repetitions=repetitions)
     return {
         "programs": [
@@ -59,7 +65,7 @@ def throughputs(bench: Bench, scale: float, repetitions: int) -> Report:
 
 def key_counts(bench: Bench, scale: float, repetitions: int) -> Report:
     """The cost of a record by the number of keys."""
-    print(f"\n{'keyed running sum by number of keys':42} {'records/s':>11} {'loop':>11} {'ratio':>7}")
+    _heading("keyed running sum by number of keys")
     run = partial(throughput_of, bench, "running_sum", repetitions=repetitions)
     counts = (1_000, 10_000, 100_000, 1_000_000)
     reports = [run(f"{keys:>12,} keys", int(6e6 * scale), keys=keys) for keys in counts]
@@ -131,6 +137,7 @@ def main(arguments: list[str]) -> None:
     options = {"firesteel.master": "local[2]", **dict(pair.split("=", 1) for pair in chosen.set)}
     spark = spark_session(Configuration.from_dict(options))
     bench = Bench(spark, options)
+    bench.throughput(partial(programs.running_sum, records=200_000, keys=1000), int, 200_000, 1)  # starts processes
     for name in chosen.parts or PARTS:
         report.update(PARTS[name](bench, scale, repetitions))
     spark.stop()

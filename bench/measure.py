@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from bench.cpu import KINDS, cpu_seconds
 from firesteel.common import Configuration
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.connectors.discarding import DiscardingSink
@@ -25,6 +26,8 @@ class Throughput:
     ratio: float
     startup_seconds: float
     epoch_seconds: float
+    cpu_nanoseconds: dict[str, float]
+    """Processor time per record by kind of process, of the whole job; of the loop under "loop"."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class _JobRun:
     records_per_second: float
     startup_seconds: float
     epoch_seconds: float
+    cpu_nanoseconds: dict[str, float]
 
 
 class Bench:
@@ -52,18 +56,21 @@ class Bench:
         self, build: Build, loop: Callable[[], Any], records: int, repetitions: int, warmup: float = 0.3
     ) -> Throughput:
         """Run loop and job in turns, so that whatever disturbs the machine disturbs both."""
-        loops, jobs = [], []
+        loops, jobs, loop_cpu = [], [], []
         for _ in range(repetitions):
-            started = time.perf_counter()
+            started, cpu = time.perf_counter(), time.process_time()
             loop()
             loops.append(records / (time.perf_counter() - started))
+            loop_cpu.append((time.process_time() - cpu) / records * 1e9)
             jobs.append(self._run(build, records, warmup))
+        by_kind = {kind: statistics.median(job.cpu_nanoseconds.get(kind, 0.0) for job in jobs) for kind in KINDS}
         return Throughput(
             records_per_second=statistics.median(job.records_per_second for job in jobs),
             loop_records_per_second=statistics.median(loops),
             ratio=statistics.median(job.records_per_second / rate for job, rate in zip(jobs, loops)),
             startup_seconds=statistics.median(job.startup_seconds for job in jobs),
             epoch_seconds=statistics.median(job.epoch_seconds for job in jobs),
+            cpu_nanoseconds={"loop": statistics.median(loop_cpu), **by_kind},
         )
 
     def _run(self, build: Build, records: int, warmup: float) -> _JobRun:
@@ -72,10 +79,11 @@ class Bench:
         """
         env = self.environment()
         build(env)
-        started = time.perf_counter()
+        started, cpu_before = time.perf_counter(), cpu_seconds()
         client = env.execute_async("bench")
         client.get_job_execution_result().result()
         whole = time.perf_counter() - started
+        cpu = cpu_seconds() - cpu_before
         epochs = client.get_metrics().epochs
         done, steady = 0, []
         for epoch in epochs:
@@ -86,7 +94,8 @@ class Bench:
         steady = steady[:-1] or steady or epochs[-1:]
         seconds = sum(epoch.seconds for epoch in steady)
         rate = sum(epoch.records for epoch in steady) / seconds
-        return _JobRun(rate, max(whole - records / rate, 0.0), seconds / len(steady))
+        per_record = {kind: used / records * 1e9 for kind, used in cpu.items()}
+        return _JobRun(rate, max(whole - records / rate, 0.0), seconds / len(steady), per_record)
 
     def empty_epochs(self, seconds: float) -> list[float]:
         """Durations of epochs of two levels that hold next to no records."""

@@ -1,0 +1,52 @@
+"""Processor time by kind of process: tells where the time of a job goes, also on a machine that is busy otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+_TICKS = os.sysconf("SC_CLK_TCK")
+KINDS = ("slots", "relays", "JVM", "driver")
+
+
+def cpu_seconds() -> Counter[str]:
+    """Processor time that this process and its descendants have used so far, by kind: one of :data:`KINDS`.
+
+    Empty where there is no ``/proc``. The time of processes that have ended meanwhile is lost, which is why relays
+    (Spark's Python workers) are counted only while Spark keeps them.
+    """
+    parents: dict[int, int] = {}
+    times: dict[int, float] = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        except OSError:  # ended while we looked
+            continue
+        parents[int(entry.name)] = int(fields[1])
+        times[int(entry.name)] = (int(fields[11]) + int(fields[12])) / _TICKS
+    used: Counter[str] = Counter()
+    for pid, seconds in times.items():
+        if _descends(pid, parents):
+            used[_kind(pid)] += seconds
+    return used
+
+
+def _descends(pid: int, parents: dict[int, int]) -> bool:
+    while pid > 1:
+        if pid == os.getpid():
+            return True
+        pid = parents.get(pid, 0)
+    return False
+
+
+def _kind(pid: int) -> str:
+    if pid == os.getpid():
+        return "driver"
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
+    except OSError:
+        return "relays"
+    if "firesteel.execution.spark.slot" in command:
+        return "slots"
+    return "relays" if "pyspark" in command and "python" in command.partition("\0")[0] else "JVM"
