@@ -27,7 +27,6 @@ def numbers(*ranges: tuple[int, int]) -> HybridSource:
     return builder.build()
 
 
-@pytest.mark.feature("BB-05")
 def test_the_next_source_begins_when_all_splits_of_the_one_before_have_ended() -> None:
     source = numbers((1, 4), (5, 6))
     enumerator = source.create_enumerator(2)
@@ -42,7 +41,6 @@ def test_the_next_source_begins_when_all_splits_of_the_one_before_have_ended() -
     assert [read_split(source, split) for split in (first, second, *live)] == [[1, 2], [3, 4], [5], [6]]
 
 
-@pytest.mark.feature("BB-05")
 @pytest.mark.parametrize("cut", range(4))
 def test_a_restart_goes_on_in_the_source_that_was_read(cut: int) -> None:
     source = numbers((1, 2), (3, 4), (5, 6))
