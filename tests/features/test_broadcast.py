@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from firesteel.datastream import (
     BroadcastConnectedStream,
     BroadcastProcessFunction,
     BroadcastStream,
+    DataStream,
     KeyedBroadcastProcessFunction,
     OutputTag,
     RuntimeContext,
@@ -20,12 +23,6 @@ from firesteel.datastream import (
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.errors import ConfigurationError, JobFailedError, ProgramError
 from firesteel.execution.clock import use_clock
-from firesteel.metrics import MetricGroup
-from firesteel.runtime.batch import Batch
-from firesteel.runtime.broadcast import BroadcastOperator
-from firesteel.runtime.failure import OperatorInfo
-from firesteel.runtime.operator import Clock, OperatorContext, Output
-from firesteel.state.operator_state import OperatorStateBackend
 from firesteel.testing import CRASH, EPOCH_CUT, element, watermark
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
@@ -263,39 +260,24 @@ def test_keyed_state_of_every_kind_is_reached(env: StreamExecutionEnvironment) -
     ]
 
 
-def _opened(subtask: int, parallelism: int, stored: list[Any]) -> tuple[BroadcastOperator, list[Any]]:
-    """An operator subtask that goes on from what the subtasks of a former run stored, and what it emits."""
-    made: list[Any] = []
-    output, state = Output(), OperatorStateBackend()
-    output.connect(lambda batch: made.extend(batch.values), lambda mark: None, lambda idle: None)
-    context = OperatorContext(
-        info=OperatorInfo("test", "test", "-"),
-        subtask_index=subtask,
-        parallelism=parallelism,
-        max_parallelism=128,
-        attempt=0,
-        clock=Clock(),
-        output=output,
-        metrics=MetricGroup(),
-        operator_state=state,
-    )
-    state.restore(stored, subtask, parallelism)
-    operator = BroadcastOperator(KnownRules(), (RULES,))
-    operator.setup(context)
-    operator.open()
-    return operator, made
+def ruled(env: StreamExecutionEnvironment) -> DataStream:
+    """Endless numbers, each with the rules that are known; the rules come first and once."""
+    rules = env.from_collection([(f"r{n}", n) for n in range(5)]).uid("rules").broadcast(RULES)
+    numbers = env.from_data_generator(lambda n: n).set_parallelism(1).uid("numbers").rebalance()
+    return numbers.connect(rules).process(KnownRules()).uid("known")
 
 
 @pytest.mark.feature("BS-05")
-@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3)])
-def test_every_subtask_knows_the_same_rules_after_rescaling(before: int, after: int) -> None:
-    rules = [(f"r{n}", n) for n in range(5)]
-    stored = []
-    for subtask in range(before):
-        operator, _ = _opened(subtask, before, [])
-        operator.process(Batch(list(rules)))
-        stored.append(operator.context.operator_state.snapshot())
-    for subtask in range(after):
-        operator, made = _opened(subtask, after, stored)
-        operator.process_second(Batch(["item"]))
-        assert made == [("item", subtask, dict(rules))]
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2)])
+def test_every_subtask_knows_the_same_rules_after_a_savepoint_and_rescaling(
+    make_env: MakeEnv, tmp_path: Path, before: int, after: int
+) -> None:
+    options = {"firesteel.epoch.max-records": 50}
+    with ruled(make_env(before, options)).execute_and_collect() as results:
+        next(results)
+        path = results.get_job_client().stop_with_savepoint(False, str(tmp_path)).result()
+    options["execution.state-recovery.path"] = path
+    with ruled(make_env(after, options)).execute_and_collect() as results:
+        told = list(itertools.islice(results, 100))
+    assert {subtask for _, subtask, _ in told} == set(range(after))
+    assert all(known == {f"r{n}": n for n in range(5)} for _, _, known in told)

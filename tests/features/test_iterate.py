@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,6 +73,7 @@ class CrashOnce(MapFunction):
 
 
 @pytest.mark.feature("DA-09")
+@on_both
 def test_the_loop_goes_on_from_the_checkpoint_after_the_input_has_ended(make_env: MakeEnv) -> None:
     env = recovering(make_env(2))
     loop = env.from_collection([(6, 6), (4, 4), (1, 1)]).iterate()
@@ -80,6 +82,24 @@ def test_the_loop_goes_on_from_the_checkpoint_after_the_input_has_ended(make_env
     with use_clock(checkpoint_each_epoch()):
         results = collect(smaller.filter(lambda pair: pair[1] == 0))
     assert sorted(results) == [(1, 0), (4, 0), (6, 0)]
+
+
+def going_round(env: StreamExecutionEnvironment, step: int) -> DataStream:
+    loop = env.from_collection([(n, n) for n in range(1, 7)]).rebalance().iterate()
+    smaller = loop.map(lambda pair: (pair[0], pair[1] - step))
+    loop.close_with(smaller.filter(lambda pair: pair[1] > 0))
+    return smaller.filter(lambda pair: pair[1] == 0)
+
+
+@pytest.mark.parametrize(("before", "after"), [(2, 1), (1, 2), (2, 3)])
+def test_a_savepoint_holds_what_goes_round_for_any_parallelism(
+    make_env: MakeEnv, tmp_path: Path, before: int, after: int
+) -> None:
+    with going_round(make_env(before), step=0).execute_and_collect() as results:  # for ever
+        path = results.get_job_client().stop_with_savepoint(False, str(tmp_path)).result()
+        assert list(results) == []
+    env = make_env(after, {"execution.state-recovery.path": path})
+    assert sorted(collect(going_round(env, step=1))) == [(n, 0) for n in range(1, 7)]
 
 
 def test_the_partitioning_of_what_is_fed_back_holds(make_env: MakeEnv) -> None:
