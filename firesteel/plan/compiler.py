@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from firesteel.common import Configuration
+from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.source import DriverSource
@@ -242,6 +243,7 @@ class _Compiler:
         else:
             assert isinstance(node, OperatorTransformation)
             factory, keyed, is_sink = node.factory, node.key_selectors is not None, node.is_sink
+        declared = node.output_type
         return PlannedOperator(
             id=node.id,
             info=OperatorInfo(node.name, self._uids[node.id], node.call_site),
@@ -250,6 +252,7 @@ class _Compiler:
             keyed=keyed,
             description=node.description,
             is_sink=is_sink,
+            row_names=tuple(declared.get_field_names()) if isinstance(declared, RowTypeInfo) else None,
         )
 
     def _plan_edges(self, shuffled: list[_ResolvedEdge], chain_of: dict[int, int]) -> tuple[PlannedEdge, ...]:

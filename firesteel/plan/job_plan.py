@@ -28,6 +28,8 @@ class PlannedOperator:
     keyed: bool = False
     description: str | None = None
     is_sink: bool = False
+    row_names: tuple[str, ...] | None = None
+    """The names of the fields, if its output is declared as rows."""
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from firesteel.common.time import MAX_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch
+from firesteel.runtime.declared_rows import NamingOutput
 from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
@@ -37,6 +38,7 @@ class _Operator(Protocol):
     factory: bytes
     inputs: int
     keyed: bool
+    row_names: tuple[str, ...] | None
 
 
 class _Edge(Protocol):
@@ -164,7 +166,7 @@ class ChainInstance:
             max_parallelism=self.layout.max_parallelism,
             attempt=settings.generation,
             clock=settings.clock,
-            output=Output(),
+            output=Output() if planned.row_names is None else NamingOutput(planned.row_names),
             metrics=group,
             operator_state=OperatorStateBackend(),
             keyed_state=self._make_backend() if planned.keyed else None,
