@@ -47,7 +47,7 @@ def run_program(path: str, arguments: Sequence[str], *, pyflink: bool = False, d
         except Exception as error:
             if debug:
                 raise
-            raise ProgramFailedError(_report(error, path)) from error
+            raise ProgramFailedError(_report(error)) from error
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def _process_of(path: str, arguments: Sequence[str]) -> Iterator[None]:
         sys.path[:] = search_path
 
 
-def _report(error: Exception, path: str) -> str:
+def _report(error: Exception) -> str:
     if not isinstance(error, FiresteelError):
         shown = traceback.TracebackException(type(error), error, _program_part(error.__traceback__))
         return "".join(shown.format())
@@ -87,10 +87,10 @@ def _is_ours(trace: TracebackType) -> bool:
 
 
 def _line_of_program(trace: TracebackType | None) -> str | None:
-    """``file:line`` of the last frame that is not Firesteel's."""
+    """``file:line`` of the program's call into Firesteel."""
     place = None
-    while trace is not None:
-        if not _is_ours(trace):
-            place = f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"
-        trace = trace.tb_next
+    rest = _program_part(trace)
+    while rest is not None and not _is_ours(rest):
+        place = f"{rest.tb_frame.f_code.co_filename}:{rest.tb_lineno}"
+        rest = rest.tb_next
     return place

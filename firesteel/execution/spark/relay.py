@@ -63,7 +63,8 @@ def relay(
             kind, answer = pickle.loads(connection.recv_bytes())
             if kind == "plan?":
                 files = SparkFiles.getRootDirectory()
-                path = [*sys.path, *(os.path.join(files, name) for name in settings.package_archives)]
+                archives = [os.path.join(files, name) for name in settings.package_archives]
+                path = [*sys.path, *settings.search_path, *archives]
                 working_directory = files if settings.data_archives else None
                 connection.send_bytes(pickle.dumps(("plan", (plan.value, path, working_directory)), 5))
                 kind, answer = pickle.loads(connection.recv_bytes())
