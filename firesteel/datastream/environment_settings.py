@@ -112,16 +112,16 @@ class EnvironmentSettings:
         return True
 
     def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
-        """Choose the clock that windows and timers use where the program does not say.
+        """Choose the clock of windows where the program does not say: those of ``time_window()``.
 
-        With IngestionTime, sources that have no watermark strategy of their own stamp each record with the time at
-        which they read it. EventTime unless set.
+        Timers are always registered for one clock or the other. With IngestionTime, sources that have no watermark
+        strategy of their own stamp each record with the time at which they read it. EventTime unless set.
         """
         method = "set_stream_time_characteristic"
         self._time_characteristic = arguments.member(method, "characteristic", characteristic, TimeCharacteristic)
 
     def get_stream_time_characteristic(self) -> TimeCharacteristic:
-        """The clock that windows and timers use where the program does not say."""
+        """The clock of windows where the program does not say."""
         return self._time_characteristic
 
     def set_buffer_timeout(self: _S, timeout_millis: int) -> _S:

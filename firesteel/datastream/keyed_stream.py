@@ -7,6 +7,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
 from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, KeyAndMeasure, SumFunction
@@ -185,6 +186,18 @@ class KeyedStream(DataStream):
         from firesteel.datastream.windowed_stream import WindowedStream
 
         return WindowedStream(self, window_assigner)
+
+    def time_window(self, size: TimeLength, slide: TimeLength | None = None) -> WindowedStream:
+        """Windows of so much time, by the clock that ``env.set_stream_time_characteristic()`` has chosen.
+
+        That is event time unless it was called. :meth:`window` says it in one place.
+
+        :param slide: A new window begins every so often; None: when the last one ends.
+        """
+        from firesteel.datastream.windowed_stream import WindowedStream, time_windows
+
+        characteristic = self.get_execution_environment().get_stream_time_characteristic()
+        return WindowedStream(self, time_windows(characteristic, size, slide))
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
         """Windows of ``size`` records of a key.

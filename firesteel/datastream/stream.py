@@ -287,6 +287,13 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
 
         return AllWindowedStream(self, window_assigner)
 
+    def time_window_all(self, size: TimeLength, slide: TimeLength | None = None) -> AllWindowedStream:
+        """Windows of so much time, in a single subtask: see :meth:`KeyedStream.time_window`."""
+        from firesteel.datastream.windowed_stream import AllWindowedStream, time_windows
+
+        characteristic = self.get_execution_environment().get_stream_time_characteristic()
+        return AllWindowedStream(self, time_windows(characteristic, size, slide))
+
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
         """Windows of ``size`` records, in a single subtask.
 

@@ -13,13 +13,22 @@ from firesteel.common.warnings import warn_once
 from firesteel.datastream import arguments
 from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, SumFunction
 from firesteel.datastream.fields import RollingField, declared_field_type
+from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.datastream.window_functions import (
     as_apply_function,
     as_process_window_function,
     check_second_function,
 )
 from firesteel.errors import ConfigurationError, ProgramError
-from firesteel.model.assigners import GlobalWindows, MergingWindowAssigner, WindowAssigner
+from firesteel.model.assigners import (
+    GlobalWindows,
+    MergingWindowAssigner,
+    SlidingEventTimeWindows,
+    SlidingProcessingTimeWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+    WindowAssigner,
+)
 from firesteel.model.evictors import CountEvictor, Evictor
 from firesteel.model.functions import (
     AggregateFunction,
@@ -387,3 +396,14 @@ def count_window(stream: KeyedStream, size: int, slide: int = 0) -> WindowedStre
 def count_window_all(stream: DataStream, size: int, slide: int = 0) -> AllWindowedStream:
     """The count windows of a stream without keys."""
     return count_windows(AllWindowedStream(stream, GlobalWindows.create()), "count_window_all", size, slide)
+
+
+def time_windows(
+    characteristic: TimeCharacteristic, size: TimeLength, slide: TimeLength | None
+) -> WindowAssigner[Any, Any]:
+    """Windows of so much time, by the clock that an environment has chosen; sliding if there is a slide."""
+    if characteristic is TimeCharacteristic.ProcessingTime:
+        if slide is None:
+            return TumblingProcessingTimeWindows.of(size)
+        return SlidingProcessingTimeWindows.of(size, slide)
+    return TumblingEventTimeWindows.of(size) if slide is None else SlidingEventTimeWindows.of(size, slide)
