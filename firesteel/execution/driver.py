@@ -148,7 +148,7 @@ class JobDriver:
         """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
         while True:
             try:
-                self._sources.start(run.restore.driver["sources"] if run.restore else None)
+                self._sources.start(run.restore.driver.get("sources") if run.restore else None)
                 self._feedback.start(run.restore.driver.get("feedback") if run.restore else None)
                 self._run_epochs(run)
                 return self._cancellation() if self._job.cancel_requested else None

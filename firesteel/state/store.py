@@ -136,6 +136,10 @@ class CheckpointStore:
         """Write a state file, completely or not at all."""
         self.files.write(f"{_STATE}/{name}", data)
 
+    def read_state(self, name: str) -> bytes:
+        """Read a state file."""
+        return self.files.read(f"{_STATE}/{name}")
+
     def has_state(self, name: str) -> bool:
         """Whether a state file has been written."""
         return self.files.exists(f"{_STATE}/{name}")
@@ -203,7 +207,7 @@ class CheckpointStore:
         self, name: str, uid: str, uids: list[str], cache: dict[str, dict[str, OperatorSnapshot]]
     ) -> OperatorSnapshot:
         if name not in cache:
-            cache[name] = decode(self.files.read(f"{_STATE}/{name}"), f"{self.directory}/{_STATE}/{name}", uids)
+            cache[name] = decode(self.read_state(name), f"{self.directory}/{_STATE}/{name}", uids)
         try:
             return cache[name][uid]
         except KeyError as error:

@@ -43,8 +43,8 @@ __all__ = [
 ]
 
 _H = TypeVar("_H", bound="_Harness")
-_UID = "operator-under-test"
-_INFO = OperatorInfo("operator under test", _UID, "harness")
+HARNESS_UID = "operator-under-test"
+_INFO = OperatorInfo("operator under test", HARNESS_UID, "harness")
 
 
 class OutputRecord(NamedTuple):
@@ -116,7 +116,7 @@ class _Harness:
         """
         if self._chain is not None:
             raise ProgramError("restore() comes first: the operator of this harness runs already. Make a new harness.")
-        history = [snapshots.decode(data, "given to the harness", [_UID])[_UID] for data in stored]
+        history = [snapshots.decode(data, "given to the harness", [HARNESS_UID])[HARNESS_UID] for data in stored]
         histories = [[snapshot] for snapshot in history] if rescaled else [history]
         self._restore = snapshots.restore_of(len(stored), rescaled, histories)
         self._checkpoint_id = len(stored)
@@ -147,7 +147,7 @@ class _Harness:
             job_parameters=self._job_parameters,
             chunk_records=1024,
             watermark_interval=1024,
-            restores={} if self._restore is None else {_UID: self._restore},
+            restores={} if self._restore is None else {HARNESS_UID: self._restore},
             backend_factory=self._state_backend,
         )
         chain = ChainInstance(layout, self._subtask, settings)

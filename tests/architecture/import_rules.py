@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent / PACKAGE
 LAYERS: list[set[str]] = [
     {"__main__"},
     {"cli", "rest", "dashboard"},
-    {"execution", "testing"},
+    {"execution", "testing", "state_processor"},
     {"datastream", "table", "cep", "pyflink"},
     {"connectors"},
     {"plan"},

@@ -28,7 +28,11 @@ def disturbed_run(directory: Path, choice: random.Random) -> ChaosRun:
         if kind == "driver":
             run.kill_driver_after(choice.uniform(0.4, 2.0))
         else:
-            point, when, nth = choice.choice(sorted(CRASH_POINTS)), choice.choice(["before", "after"]), choice.randint(1, 9)
+            point, when, nth = (
+                choice.choice(sorted(CRASH_POINTS)),
+                choice.choice(["before", "after"]),
+                choice.randint(1, 9),
+            )
             run.run_to_end("--crash", f"{point}:{when}:{nth}")
     if not run.finished:
         run.run_to_end()
@@ -57,7 +61,9 @@ def main() -> int:
             jobs += 1
             same = run.output() == expected
             wrong += not same
-            kills.update(" ".join(kill.split()[:2]) if kill.startswith("itself") else kill.split()[0] for kill in run.kills)
+            kills.update(
+                " ".join(kill.split()[:2]) if kill.startswith("itself") else kill.split()[0] for kill in run.kills
+            )
             print(f"job {jobs}: {len(run.kills)} kills, output {'equal' if same else 'DIFFERENT'}", flush=True)
     print(f"\n{jobs} jobs, {sum(kills.values())} kills in {time.monotonic() - started:.0f} s: {wrong} wrong")
     for kind, count in kills.most_common():

@@ -103,12 +103,16 @@ def build(env: StreamExecutionEnvironment, directory: Path, records: int, rate: 
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(60)).with_timestamp_assigner(
         lambda value, _: value[2]
     )
-    events = env.from_source(DataGeneratorSource(event, records, RateLimiterStrategy.per_second(rate)), strategy, "events")
+    events = env.from_source(
+        DataGeneratorSource(event, records, RateLimiterStrategy.per_second(rate)), strategy, "events"
+    )
     rules = env.from_source(
         DataGeneratorSource(lambda index: index, RULES), WatermarkStrategy.for_monotonous_timestamps(), "rules"
     )
     keyed = events.uid("events").key_by(lambda value: value[0])
-    windows = keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(500))).aggregate(Sum(), WithWindow()).uid("windows")
+    windows = (
+        keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(500))).aggregate(Sum(), WithWindow()).uid("windows")
+    )
     timers = keyed.process(Reminders()).uid("timers")
     final = keyed.connect(rules.uid("rules").broadcast(RulesAndCounts.rules)).process(RulesAndCounts()).uid("final")
     sink = (
