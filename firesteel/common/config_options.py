@@ -195,6 +195,24 @@ class EnumValue(ValueType[str]):
         raise ValueError(raw)
 
 
+class StateBackendValue(ValueType[str]):
+    """A state backend: one of ours by name, or a class of the user's own as ``module:Class``."""
+
+    name = "state backend"
+    _form = "hashmap, rocksdb, or module:Class for a backend of your own"
+
+    def parse(self, raw: Any) -> str:
+        """The name; the old names of Flink's backends in memory are the same as hashmap."""
+        text = str(raw).strip()
+        word = text.lower()
+        if word in ("hashmap", "filesystem", "jobmanager"):
+            return "hashmap"
+        module, colon, class_name = text.partition(":")
+        if word != "rocksdb" and not (colon and class_name.isidentifier() and module.replace(".", "_").isidentifier()):
+            raise ValueError(raw)
+        return "rocksdb" if word == "rocksdb" else text
+
+
 def split_quoted(text: str, separator: str) -> list[str]:
     """Split at a separator, but not inside quotes; quotes around a part are removed, doubled ones are one."""
     quoted = r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\""

@@ -22,6 +22,7 @@ from firesteel.runtime.operator import Clock
 from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
 from firesteel.state import codec
+from firesteel.state.choice import BackendChoice
 from firesteel.state.store import CheckpointStore, Manifest
 
 DRIVER_LEVEL = 1 << 30
@@ -47,6 +48,8 @@ class WorkerPlan:
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
     """Pickled: the user's serializers by class."""
+    backend: BackendChoice = field(default_factory=BackendChoice)
+    """Where keyed state lives."""
     pyflink_names: bool = False
     """Whether the program, and what it imports in the workers, says ``import pyflink``."""
 
@@ -212,6 +215,7 @@ class SubtaskHost:
             job_parameters=plan.job_parameters,
             chunk_records=plan.chunk_records,
             watermark_interval=plan.watermark_interval,
+            backend_factory=plan.backend.factory(),
         )
         if task.restore is not None:
             store = CheckpointStore(task.restore.directory)

@@ -6,10 +6,17 @@ import sys
 
 import cloudpickle
 
-from firesteel.common.options import CHUNK_MAX_RECORDS
+from firesteel.common.options import (
+    CHECKPOINT_INCREMENTAL,
+    CHUNK_MAX_RECORDS,
+    ROCKSDB_MEMORY,
+    STATE_BACKEND,
+    WORK_DIR,
+)
 from firesteel.execution.host import WorkerPlan
 from firesteel.plan.job_plan import JobPlan
 from firesteel.pyflink import is_installed
+from firesteel.state.choice import BackendChoice
 
 
 def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
@@ -25,8 +32,23 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         watermark_interval=plan.settings.get("watermark_interval", chunk_records),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
+        backend=_backend(plan),
         pyflink_names=is_installed(),
     )
+
+
+def _backend(plan: JobPlan) -> BackendChoice:
+    """The state backend, with each operator's share of a slot's memory. An unknown class is an error at once."""
+    configuration = plan.configuration
+    keyed = sum(operator.keyed for chain in plan.chains for operator in chain.operators)
+    choice = BackendChoice(
+        kind=configuration.get(STATE_BACKEND),
+        memory=configuration.get(ROCKSDB_MEMORY) // max(1, keyed),
+        directory=configuration.get(WORK_DIR),
+        incremental=configuration.get(CHECKPOINT_INCREMENTAL),
+    )
+    choice.factory()
+    return choice
 
 
 def _main_classes() -> bytes:

@@ -12,6 +12,7 @@ from firesteel.common.config_options import (
     ListValue,
     MapValue,
     MemoryValue,
+    StateBackendValue,
     StringValue,
 )
 
@@ -328,17 +329,18 @@ _GROUP = "State"
 
 STATE_BACKEND = ConfigOption(
     "state.backend.type",
-    EnumValue(("hashmap", "rocksdb")),
+    StateBackendValue(),
     "hashmap",
-    "Where working state lives: in memory or on local disk.",
+    "Where working state lives: in memory (hashmap), in memory and on local disk (rocksdb), or in a backend of one's "
+    "own (module:Class).",
     _GROUP,
     aliases=("state.backend",),
 )
 ROCKSDB_MEMORY = ConfigOption(
     "state.backend.rocksdb.memory.fixed-per-slot",
     MemoryValue(),
-    None,
-    "Memory for one subtask's disk state; none leaves it to RocksDB.",
+    512 * 2**20,
+    "Memory for the state of one slot with the rocksdb backend: three quarters for objects, the rest for RocksDB.",
     _GROUP,
 )
 

@@ -137,6 +137,7 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     PrefixRule("python.systemenv.", "workers inherit the environment of Spark's Python daemon"),
     PrefixRule("python.client.", "the driver is the Python process that runs the program"),
     PrefixRule("python.pythonpath", "put files on the workers' path with python.files"),
+    PrefixRule("state.backend.rocksdb.localdir", "local working files go to firesteel.work-dir"),
     PrefixRule("state.backend.rocksdb.", "RocksDB keeps its own defaults here"),
     PrefixRule("state.backend.forst.", "there is no ForSt backend; state.backend.type is hashmap or rocksdb"),
     PrefixRule("state.backend.local-recovery", "every host keeps its working copy of the state anyway"),

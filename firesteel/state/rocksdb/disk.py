@@ -5,6 +5,7 @@ Nothing has to survive the process, so there is no write-ahead log, and nothing 
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -39,6 +40,8 @@ class Disk:
 
         if self._closed:
             raise StateError("the RocksDB state of a closed operator is used")
+        if self._parent is not None:
+            os.makedirs(self._parent, exist_ok=True)
         self._directory = tempfile.mkdtemp(prefix="firesteel-rocksdb-", dir=self._parent)
         settings = rocksdict.Options(raw_mode=True)
         settings.create_if_missing(True)
