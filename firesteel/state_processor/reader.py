@@ -112,7 +112,7 @@ class SavepointReader:
     # --- keyed state --------------------------------------------------------------------------------
 
     def keyed_state(self, uid: str, name: str) -> Iterator[tuple[Any, Any]]:
-        """(key, value) of a state: the value, the list, or the map as a dict. The key of windowed state is (key, window)."""
+        """(key, value) of a state: the value, list, or map as a dict. The key of windowed state is (key, window)."""
         known = False
         for backend in self._tables(uid):
             declared = backend.tables.get(name)
@@ -131,7 +131,7 @@ class SavepointReader:
         value_type: TypeInformation | None = None,
         spark: Any | None = None,
     ) -> Any:
-        """A DataFrame with the columns ``key`` and ``value``. Types that are not given are found out from the values."""
+        """A DataFrame with the columns ``key`` and ``value``. Types that are not given are taken from the values."""
         rows = [(key, value) for key, value in self.keyed_state(uid, name)]
         return _dataframe(rows, ["key", "value"], [key_type, value_type], spark)
 
@@ -177,11 +177,12 @@ class SavepointReader:
 
     def operator_state(self, uid: str, name: str) -> list[Any]:
         """All elements of a list state, of all subtasks; of broadcast state its (key, value) pairs."""
-        parts = []
-        for subtask in range(self._entry(uid).parallelism):
-            for stored in self._load(uid, subtask).operator_states:
-                if name in stored:
-                    parts.append(stored[name])
+        parts = [
+            stored[name]
+            for subtask in range(self._entry(uid).parallelism)
+            for stored in self._load(uid, subtask).operator_states
+            if name in stored
+        ]
         if not parts:
             states = ", ".join(state.name for state in self._states(uid)) or "none"
             raise StateError(f"operator {uid!r} has stored no operator state {name!r}; it has stored: {states}")
@@ -216,7 +217,7 @@ class SavepointReader:
 
 
 def _without_stamps(changes: Changes) -> Changes:
-    """The same changes as plain state. The time stamps of expiring state are stored beside the values, not with them."""
+    """The same changes as plain state. Time stamps of expiring state are stored beside the values, not with them."""
     return {name: (kind.removesuffix(TTL_MARK), windowed, change) for name, (kind, windowed, change) in changes.items()}
 
 

@@ -32,7 +32,12 @@ class Daemon:
         command = [str(SPARK_HOME / "bin" / "spark-class"), main_class, "--host", host, "--webui-port", "0", *arguments]
         self._drain: threading.Thread | None = None
         self._process = subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
         )
 
     def wait_for(self, pattern: str) -> re.Match[str]:
