@@ -10,6 +10,7 @@
     │   └── UnsupportedError      a Flink feature that has no equivalent here
     ├── KeyError_                 a record's key cannot be used for partitioning
     ├── TypeMismatchError         a value does not fit its declared type
+    ├── MalformedRecordError      bytes that are not a record of the format they should have
     ├── StateError                state used wrongly, or state that cannot be read
     │   ├── NoKeyError            keyed state touched outside a keyed context
     │   ├── StateMigrationError   stored state does not fit the program
@@ -54,6 +55,10 @@ class KeyError_(FiresteelError, TypeError):
 
 class TypeMismatchError(FiresteelError, TypeError):
     """A value does not fit the type declared for it."""
+
+
+class MalformedRecordError(FiresteelError, ValueError):
+    """Bytes or text that are not a record of the format they should have."""
 
 
 class StateError(FiresteelError):

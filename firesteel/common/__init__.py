@@ -4,6 +4,9 @@ from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.config_options import ConfigOption, ConfigOptions
 from firesteel.common.configuration import Configuration
 from firesteel.common.execution_config import ExecutionConfig
+from firesteel.common.formats.avro_rows import AvroRowDeserializationSchema, AvroRowSerializationSchema
+from firesteel.common.formats.csv_rows import CsvRowDeserializationSchema, CsvRowSerializationSchema
+from firesteel.common.formats.json_rows import JsonRowDeserializationSchema, JsonRowSerializationSchema
 from firesteel.common.input_dependency_constraint import InputDependencyConstraint
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
@@ -33,11 +36,15 @@ from firesteel.common.watermark_strategy import (
 )
 
 __all__ = [
+    "AvroRowDeserializationSchema",
+    "AvroRowSerializationSchema",
     "ByteArraySchema",
     "CompletableFuture",
     "ConfigOption",
     "ConfigOptions",
     "Configuration",
+    "CsvRowDeserializationSchema",
+    "CsvRowSerializationSchema",
     "DeserializationSchema",
     "Duration",
     "Encoder",
@@ -49,6 +56,8 @@ __all__ = [
     "JobExecutionResult",
     "JobID",
     "JobStatus",
+    "JsonRowDeserializationSchema",
+    "JsonRowSerializationSchema",
     "RestartStrategies",
     "RestartStrategyConfiguration",
     "Row",

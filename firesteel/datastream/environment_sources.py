@@ -7,11 +7,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.io import InputFormat
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark import NoWatermarksGenerator
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.collection import CollectionSource
 from firesteel.connectors.datagen import DataGeneratorSource, GeneratorFunction, RateLimiterStrategy
+from firesteel.connectors.input_format import InputFormatSource
 from firesteel.connectors.number_seq import NumberSequenceSource
 from firesteel.connectors.socket import SocketSource
 from firesteel.connectors.source_function import SourceFunctionSource
@@ -129,6 +131,19 @@ class EnvironmentSources(ABC):
         host = arguments.text("socket_text_stream", "hostname", hostname)
         source = SocketSource(host, port, delimiter, max_retry)
         return self._add_source("Socket Stream", source, single=True)
+
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream:
+        """The records of an input format, such as ``AvroInputFormat``: a bounded stream without timestamps.
+
+        :param type_info: Declares the type of the records; the format's own if None.
+        """
+        if not isinstance(input_format, InputFormat):
+            raise arguments.wrong_argument("create_input", "input_format", input_format, "an InputFormat")
+        arguments.type_information("create_input", "type_info", type_info)
+        produced = getattr(input_format, "get_produced_type", None)
+        if type_info is None and produced is not None:
+            type_info = produced()
+        return self._add_source(type(input_format).__name__, InputFormatSource(input_format), type_info)
 
     def from_source(
         self,

@@ -13,7 +13,7 @@ from firesteel.connectors.open_splits import OpenSplits
 from firesteel.errors import ConfigurationError
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
 
-__all__ = ["FileEnumeratorProvider", "FileSource", "FileSourceBuilder", "FileSplitAssignerProvider"]
+__all__ = ["FileEnumeratorProvider", "FileSource", "FileSourceBuilder", "FileSplitAssignerProvider", "find_files"]
 
 _PART_BYTES = 64 * 1024 * 1024
 
@@ -196,6 +196,15 @@ class _FileEnumerator(SplitEnumerator):
 
     def snapshot(self) -> dict[str, Any]:
         return {"files": sorted(self._seen), "complete": self._done}
+
+
+def find_files(uri: str) -> list[FileEntry]:
+    """The file of a path, or all files of a directory and the directories in it that are not hidden.
+
+    :raises ConfigurationError: There is no such file or directory.
+    """
+    storage, path = open_storage(uri)
+    return _files(storage, path, uri)
 
 
 def _files(storage: Storage, path: str, uri: str) -> list[FileEntry]:

@@ -1,5 +1,10 @@
 """Parquet files."""
 
-from firesteel.connectors.files.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
+from firesteel.connectors.files.parquet import (
+    AvroParquetReaders,
+    AvroParquetWriters,
+    ParquetBulkWriters,
+    ParquetColumnarRowInputFormat,
+)
 
-__all__ = ["ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
+__all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]

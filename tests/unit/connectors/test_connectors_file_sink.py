@@ -518,7 +518,7 @@ def test_parquet_refuses_what_does_not_fit() -> None:
         writer.add_element([wrong])
         with pytest.raises(TypeMismatchError, match="id: int32"):
             writer.flush()
-    with pytest.raises(TypeMismatchError, match="the columns id"):
+    with pytest.raises(TypeMismatchError, match="the fields id"):
         writer.add_element((1, 2))
     with pytest.raises(UnsupportedError, match="Hadoop"):
         ParquetBulkWriters.for_row_type(row_type, hadoop_config={})

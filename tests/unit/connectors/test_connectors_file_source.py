@@ -118,7 +118,7 @@ def test_the_line_format_reads_any_stream(tmp_path: Path) -> None:
 
 
 def test_parquet_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("firesteel.connectors.files.parquet._GROUP_RECORDS", 4)  # several row groups
+    monkeypatch.setattr("firesteel.connectors.files.columns._GROUP_RECORDS", 4)  # several row groups
     row_type = Types.ROW_NAMED(["id", "name"], [Types.LONG(), Types.STRING()])
     with (tmp_path / "a.parquet").open("wb") as stream:
         writer = ParquetBulkWriters.for_row_type(row_type).create(stream)

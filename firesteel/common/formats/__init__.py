@@ -1,0 +1,3 @@
+"""Record formats: how the bytes of one message become a Row, and back. One module for each format."""
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""ORC files."""
+
+from firesteel.connectors.files.orc import OrcBulkWriters, OrcColumnarRowInputFormat
+
+__all__ = ["OrcBulkWriters", "OrcColumnarRowInputFormat"]
