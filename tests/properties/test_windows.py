@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from firesteel.common.time import MIN_WATERMARK
@@ -32,6 +32,8 @@ from firesteel.model.triggers import PurgingTrigger
 from firesteel.runtime.windowing import WindowSpec, make_window_operator, operator_class
 from firesteel.runtime.windowing.merging import MergingWindowOperator
 from firesteel.runtime.windowing.operator import WindowOperator
+from firesteel.state.backend import HashMapBackend, KeyedStateBackend
+from firesteel.state.rocksdb import RocksDBBackend
 from firesteel.testing.harness import KeyedOneInputOperatorHarness
 
 LATE = OutputTag("late")
@@ -217,8 +219,9 @@ def make_spec(assigner: WindowAssigner[Any, Any], fold: str, lateness: int, gene
 class Subtasks:
     """All subtasks of a window operator."""
 
-    def __init__(self, spec: WindowSpec, event_time: bool) -> None:
+    def __init__(self, spec: WindowSpec, event_time: bool, backend: Callable[[int], KeyedStateBackend]) -> None:
         self._spec = spec
+        self._backend = backend
         self._event_time = event_time
         self._now = MIN_WATERMARK if event_time else 0
         self._harnesses = [self._make(0, 1)]
@@ -231,6 +234,7 @@ class Subtasks:
             subtask_index=subtask,
             parallelism=parallelism,
             now=0 if self._event_time else self._now,
+            state_backend=self._backend,
         )
 
     def run(self, step: Any) -> tuple[list[Result], list[Any]]:
@@ -260,6 +264,10 @@ class Subtasks:
             harness.clear_output()
         return results, late
 
+    def close(self) -> None:
+        for harness in self._harnesses:
+            harness.close()
+
     def _restart(self, step: Restart) -> None:
         old = self._harnesses
         if step.parallelism is None:
@@ -270,8 +278,11 @@ class Subtasks:
             self._harnesses = [
                 self._make(index, len(old)).restore(*stored).open() for index, stored in enumerate(self._stored)
             ]
+            for harness in old:
+                harness.close()
             return
         everything = [harness.snapshot() for harness in old]
+        self.close()
         count = step.parallelism
         self._harnesses = [self._make(index, count).restore(*everything, rescaled=True) for index in range(count)]
         self._stored = [[harness.snapshot()] for harness in self._harnesses]
@@ -280,8 +291,14 @@ class Subtasks:
                 harness.process_watermark(self._now)
 
 
-def check(history: list[Any], direct: Direct, spec: WindowSpec, event_time: bool) -> None:
-    subtasks = Subtasks(spec, event_time)
+def check(
+    history: list[Any],
+    direct: Direct,
+    spec: WindowSpec,
+    event_time: bool,
+    backend: Callable[[int], KeyedStateBackend] = HashMapBackend,
+) -> None:
+    subtasks = Subtasks(spec, event_time, backend)
     time = -25 if event_time else 0
     direct.event_time = event_time
     for step in history:
@@ -301,13 +318,24 @@ def check(history: list[Any], direct: Direct, spec: WindowSpec, event_time: bool
         assert Counter(results) == Counter(expected), step
         assert Counter(late) == Counter(direct.late[late_before:]), step
     assert Counter(subtasks.advance(10**6)[0]) == Counter(direct.advance(10**6))
+    subtasks.close()
 
 
 folds = pytest.mark.parametrize("fold", FOLDS)
-ways = pytest.mark.parametrize("general", [False, True], ids=["quick", "general"])
+ways = pytest.mark.parametrize(
+    ("fold", "general"),
+    [
+        ("aggregate", False),
+        ("aggregate in place", False),
+        ("reduce", False),
+        ("records", False),
+        ("aggregate", True),
+        ("records", True),
+    ],
+    ids=lambda way: {True: "general", False: "quick"}.get(way, way),
+)
 
 
-@folds
 @ways
 @pytest.mark.feature("WI-03", "WI-26")
 @given(history=histories, size=st.integers(1, 20), offset=st.integers(-9, 9), lateness=st.sampled_from([0, 0, 7]))
@@ -319,7 +347,6 @@ def test_tumbling_windows_equal_a_direct_computation(
     check(history, Direct(tumbling(size, offset), lateness=lateness), spec, event_time=True)
 
 
-@folds
 @ways
 @pytest.mark.feature("WI-04")
 @given(
@@ -338,7 +365,6 @@ def test_sliding_windows_equal_a_direct_computation(
     check(history, Direct(sliding(size, slide, offset), lateness=lateness), spec, event_time=True)
 
 
-@folds
 @ways
 @pytest.mark.feature("WI-05", "WI-27")
 @given(history=histories, gap=st.integers(1, 20), lateness=st.sampled_from([0, 0, 7]))
@@ -351,7 +377,6 @@ def test_session_windows_equal_a_direct_computation(
     check(history, Direct(None, gap=gap, lateness=lateness), spec, event_time=True)
 
 
-@folds
 @ways
 @pytest.mark.feature("WI-06")
 @given(history=histories, size=st.integers(2, 20), slide=st.integers(1, 20))
@@ -363,7 +388,6 @@ def test_windows_in_processing_time_equal_a_direct_computation(
     check(history, Direct(sliding(size, slide, 0)), make_spec(assigner, fold, 0, general), event_time=False)
 
 
-@folds
 @ways
 @pytest.mark.feature("WI-06")
 @given(history=histories, gap=st.integers(2, 20))
@@ -372,6 +396,33 @@ def test_sessions_in_processing_time_equal_a_direct_computation(
 ) -> None:
     spec = make_spec(ProcessingTimeSessionWindows(gap), fold, 0, general)
     check(history, Direct(None, gap=gap), spec, event_time=False)
+
+
+class AllOnDisk(RocksDBBackend):
+    """RocksDB without any memory: before each batch all state goes to disk."""
+
+    def __init__(self, max_parallelism: int) -> None:
+        super().__init__(max_parallelism, memory=0)
+
+    def begin_batch(self, keys: Any) -> None:
+        self.trim()
+        super().begin_batch(keys)
+
+
+@folds
+@settings(max_examples=15)
+@given(history=histories, size=st.integers(2, 20), lateness=st.sampled_from([0, 7]))
+def test_windows_whose_state_is_on_disk_equal_a_direct_computation(
+    fold: str, history: list[Any], size: int, lateness: int
+) -> None:
+    half = size // 2
+    for assigner, direct in (
+        (TumblingEventTimeWindows(size), Direct(tumbling(size, 0), lateness=lateness)),
+        (SlidingEventTimeWindows(size, half), Direct(sliding(size, half, 0), lateness=lateness)),
+        (EventTimeSessionWindows(size), Direct(None, gap=size, lateness=lateness)),
+    ):
+        spec = make_spec(assigner, fold, lateness, general=False)
+        check(history, direct, spec, event_time=True, backend=AllOnDisk)
 
 
 @pytest.mark.parametrize("fold", [fold for fold in FOLDS if fold != "records"])

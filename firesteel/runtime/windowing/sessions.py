@@ -49,11 +49,9 @@ class SessionWindowOperator(WindowOperatorBase):
             self._fixed_gap = window.end - window.start
         for key, sessions in self._table.entries.items():
             for session in sessions:
-                self._wait(key, session)
+                self._set_timer(key, session[_LOOK])
 
-    def _wait(self, key: Any, session: Session) -> None:
-        """Look at the session again at its end."""
-        session[_LOOK] = look = session[_END] - 1
+    def _set_timer(self, key: Any, look: int) -> None:
         self._sequence = sequence = self._sequence + 1
         heappush(self._heap, (look, sequence, key))
 
@@ -69,7 +67,7 @@ class SessionWindowOperator(WindowOperatorBase):
         elif stamps is None:
             self.spec.assigner.assign_windows(next(cursor), None, self.assigner_context)  # raises
             return
-        entries, gap = self._table.entries, self._fixed_gap
+        entries, gap = self._table.batch_entries, self._fixed_gap
         reducing, reduce, add = self.fold.reducing, self.fold.reduce, self.fold.add
         for value, stamp, key in zip(cursor, stamps, keys):
             end = stamp + gap if gap is not None else self._end_of(value, stamp)
@@ -101,8 +99,7 @@ class SessionWindowOperator(WindowOperatorBase):
             return
         fold = self.fold
         session = [start, end, value if fold.reducing else fold.add(value, fold.create()), end - 1]
-        self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (end - 1, sequence, key))
+        self._set_timer(key, end - 1)
         self._table.entries[key] = [*sessions, session]
 
     def _meet(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
@@ -147,8 +144,10 @@ class SessionWindowOperator(WindowOperatorBase):
             sessions = entries.get(key, ())
             for session in sessions:
                 if session[_LOOK] == look:
-                    if session[_END] - 1 > look:
-                        self._wait(key, session)
+                    if session[_END] - 1 > look:  # it has been extended
+                        session[_LOOK] = session[_END] - 1
+                        self._table.dirty.add(key)
+                        self._set_timer(key, session[_LOOK])
                     else:
                         self._fire(key, sessions, session)
                     break
