@@ -138,7 +138,9 @@ class _ScriptReader(DriverReader):
         self._place = 0
 
     def open(self, context: RuntimeContext, restored: list[Any] | None, wake: Callable[[], None]) -> None:
-        self._place = (restored[context.get_index_of_this_subtask()] if restored else None) or 0
+        # Each script stays with its subtask; those that had none before begin at the beginning.
+        states = restored or []
+        self._place = (states[self._subtask] if self._subtask < len(states) else None) or 0
 
     def has_data(self) -> bool:
         return not self.is_finished()

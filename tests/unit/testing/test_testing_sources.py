@@ -74,7 +74,7 @@ def test_a_crash_happens_once_and_the_reader_goes_on_from_where_it_is_told() -> 
     assert events.entries == [("records", [1], None)]
     with pytest.raises(InjectedFailure, match="step 1 of the script of subtask 0 says CRASH"):
         reader.take(100)
-    assert epochs(reader_of(source, restored=place)) == [[], [("records", [2], None)]]
+    assert epochs(reader_of(source, restored=[place])) == [[], [("records", [2], None)]]
 
 
 def test_processing_time_ends_the_epoch_and_moves_the_clock() -> None:
