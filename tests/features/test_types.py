@@ -214,6 +214,7 @@ class MeasuredSerializer(TypeSerializer[Measured]):
         return Measured(*struct.unpack("d", stream.read(8)))
 
 
+@pytest.mark.feature("TY-06")
 @on_both
 def test_a_serializer_of_the_users_own_is_called_for_records_and_for_state(make_env: MakeEnv, tmp_path: Path) -> None:
     env = make_env(1)
