@@ -51,6 +51,7 @@ class Disk:
         settings.set_max_background_jobs(2)
         settings.set_keep_log_file_num(1)
         settings.set_stats_dump_period_sec(0)
+        settings.set_compression_type(rocksdict.DBCompressionType.none())
         blocks = rocksdict.BlockBasedOptions()
         blocks.set_block_cache(rocksdict.Cache(max(_SMALLEST_BUFFER, self._memory // 2)))
         blocks.set_cache_index_and_filter_blocks(True)

@@ -20,7 +20,8 @@ from firesteel.common import Row
 
 _LENGTH = struct.Struct(">I")
 _NUMBERS = (int, float, complex, decimal.Decimal, fractions.Fraction)
-_TUPLE, _STRING, _BYTES, _INT, _NONE, _NUMBERED, _RATIO, _OBJECT, _SET = b"tsbi0?rxS"
+_SMALL_INT = struct.Struct(">Bq")
+_TUPLE, _STRING, _BYTES, _INT, _LARGE_INT, _NONE, _NUMBERED, _RATIO, _OBJECT, _SET = b"tsbin0?rxS"
 
 
 class KeyCodec:
@@ -83,8 +84,7 @@ class KeyCodec:
         if tag == _OBJECT:
             return None, self.decode(data, start)[1]
         if tag == _INT:
-            end = start + 1 + data[start]
-            return int.from_bytes(data[start + 1 : end], "big", signed=True), end
+            return _SMALL_INT.unpack_from(data, start - 1)[1], start + 8
         if tag == _NONE:
             return None, start
         (length,) = _LENGTH.unpack_from(data, start)
@@ -101,6 +101,8 @@ class KeyCodec:
             return tuple(parts), start
         if tag == _NUMBERED:
             return self._numbered[length], start
+        if tag == _LARGE_INT:
+            return int(data[start : start + length], 16), start + length
         if tag == _SET:
             for _ in range(length):
                 start = self.decode(data, start)[1]
@@ -109,11 +111,10 @@ class KeyCodec:
 
 
 def _int(key: int) -> bytes:
-    size = (key.bit_length() >> 3) + 1
-    if size > 255:
-        digits = b"%x" % key
-        return b"n" + _LENGTH.pack(len(digits)) + digits
-    return b"i" + bytes((size,)) + key.to_bytes(size, "big", signed=True)
+    if -(1 << 63) <= key < 1 << 63:
+        return _SMALL_INT.pack(_INT, key)
+    digits = b"%x" % key
+    return b"n" + _LENGTH.pack(len(digits)) + digits
 
 
 def _number(key: Any) -> bytes:

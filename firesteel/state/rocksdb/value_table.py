@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes
@@ -11,6 +12,7 @@ from firesteel.state.tables import ABSENT, Change, ValueTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
 _READ_AT_ONCE = 2000
+_first = itemgetter(0)
 
 
 class _Entries(MutableMapping[Any, Any]):
@@ -114,7 +116,9 @@ class RocksValueTable(ValueTable):
             return
         cache, absent, deleted = self.cache, self._absent, self._deleted
         wanted = [key for key in set(keys) if key not in cache and key not in absent and key not in deleted]
-        for key, data in zip(wanted, self._space.disk.get_many(list(map(self._disk_key, wanted)))):
+        encoded = sorted(zip(map(self._disk_key, wanted), wanted), key=_first)  # neighbours are read together
+        found = self._space.disk.get_many([disk_key for disk_key, _ in encoded])
+        for (_, key), data in zip(encoded, found):
             self._take_in(key, data)
 
     def all_items(self) -> Iterator[tuple[Any, Any]]:
