@@ -46,7 +46,8 @@ class SourceFunctionSource(DriverSource):
     A function with ``snapshot_state`` and ``initialize_state`` (deriving from ``CheckpointedFunction`` or not) keeps
     its position in operator state: a snapshot is taken, under the checkpoint lock, with each epoch's records, so that
     it stands exactly after them. Such a source is replayable, if it can go back to the position it has stored.
-    Without these two methods, records that had been emitted and not checkpointed are lost when the job fails.
+    Without these two methods nothing is promised: when the job fails, records that had been emitted and not
+    checkpointed are lost, and ``run`` begins again, so that it may emit others a second time.
 
     :param function: The function. It is pickled now: changing it later has no effect.
     :param parallel: Whether it may run in several subtasks; None: if it is a ``ParallelSourceFunction``.
@@ -55,6 +56,8 @@ class SourceFunctionSource(DriverSource):
         have to wait, since a snapshot cannot be taken: more than this is an error.
     :param close_timeout: How many seconds ``run`` may take to return after ``cancel``.
     """
+
+    guarantee = "none"
 
     def __init__(
         self,

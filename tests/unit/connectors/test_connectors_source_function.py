@@ -413,7 +413,7 @@ def test_only_parallel_functions_run_in_parallel() -> None:
 
 def test_without_state_methods_it_is_not_replayable() -> None:
     source = SourceFunctionSource(Count(1))
-    assert (source.replayable, source.guarantee, source.parallel) == (False, "at-most-once", False)
+    assert (source.replayable, source.guarantee, source.parallel) == (False, "none", False)
 
 
 def test_refuses_what_is_no_source_function_and_what_cannot_be_copied() -> None:
