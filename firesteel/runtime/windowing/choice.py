@@ -16,7 +16,7 @@ from firesteel.model.assigners import (
 from firesteel.model.functions import AggregateFunction, ReduceFunction
 from firesteel.model.functions.adapt import has_merge
 from firesteel.model.triggers import EventTimeTrigger, ProcessingTimeTrigger
-from firesteel.runtime.windowing.aligned import AlignedWindowOperator
+from firesteel.runtime.windowing.aligned import AlignedRecordsOperator, AlignedWindowOperator
 from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.merging import MergingWindowOperator
 from firesteel.runtime.windowing.operator import WindowOperator
@@ -44,7 +44,7 @@ def operator_class(spec: WindowSpec) -> type[WindowOperatorBase]:
     if _is_plain(spec):
         kind = type(spec.assigner)  # not isinstance: a subclass may assign in its own way
         if kind in _TUMBLING:
-            return AlignedWindowOperator
+            return AlignedRecordsOperator if spec.fold is None else AlignedWindowOperator
         if kind in _SESSIONS:
             return SessionWindowOperator
         if kind in _SLIDING and _can_use_panes(spec):
@@ -53,14 +53,9 @@ def operator_class(spec: WindowSpec) -> type[WindowOperatorBase]:
 
 
 def _is_plain(spec: WindowSpec) -> bool:
-    """Whether windows fire once, at their end, and keep one value only."""
+    """Whether windows fire once, at their end, and are then deleted."""
     usual_trigger = EventTimeTrigger if spec.assigner.is_event_time() else ProcessingTimeTrigger
-    return (
-        type(spec.trigger) is usual_trigger
-        and spec.fold is not None
-        and spec.evictor is None
-        and spec.allowed_lateness == 0
-    )
+    return type(spec.trigger) is usual_trigger and spec.evictor is None and spec.allowed_lateness == 0
 
 
 def _can_use_panes(spec: WindowSpec) -> bool:

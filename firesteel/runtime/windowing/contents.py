@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from firesteel.model.evictors import TimestampedValue
 from firesteel.model.functions import AggregateFunction, ReduceFunction
@@ -29,13 +29,13 @@ class Fold:
         ``reduce``.
     """
 
-    def __init__(self, function: ReduceFunction | AggregateFunction) -> None:
+    def __init__(self, function: ReduceFunction | AggregateFunction | None) -> None:
         self.reducing = isinstance(function, ReduceFunction)
-        self.reduce = self.create = self.add = self.result = _not_for_this_function
+        self.reduce = self.create = self.add = self.result = self.merge = _not_for_this_function
         if isinstance(function, ReduceFunction):
             self.reduce = bound_call(function, "reduce")
             self.merge = self.reduce
-        else:
+        elif function is not None:
             self.create = bound_call(function, "create_accumulator")
             self.add = bound_call(function, "add")
             self.result = bound_call(function, "get_result")
@@ -57,6 +57,10 @@ class Fold:
         for value in values:
             accumulator = self.step(accumulator, value)
         return () if accumulator is ABSENT else tuple(self.results((accumulator,)))
+
+
+NO_FOLD: Final = Fold(None)
+"""Stands where there is no fold: none of its calls can be made."""
 
 
 class Contents(ABC):

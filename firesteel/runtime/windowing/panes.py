@@ -95,7 +95,7 @@ class PaneWindowOperator(AlignedWindowOperator):
         if now <= self._fired_until and (now + 1 - self._size - self._offset) % self._slide == 0:
             assert batch.keys is not None
             self.cursor = iter(batch.values)
-            self._fill(TimeWindow(now + 1 - self._size, now + 1), batch.keys)
+            self.fill(TimeWindow(now + 1 - self._size, now + 1), batch.keys)
 
     def _is_second_firing(self, slot: Any) -> bool:
         """Whether a slot holds a window that has fired already instead of a pane."""
@@ -136,7 +136,6 @@ class PaneWindowOperator(AlignedWindowOperator):
                 end += self._slide
         self._fired_until = max(self._fired_until, time)
         self._delete_panes(starts, time)
-        self._next_due = self._find_next_due()
 
     def _fire(self, end: int, starts: list[int]) -> None:
         window = TimeWindow(end - self._size, end)

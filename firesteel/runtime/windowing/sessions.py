@@ -1,4 +1,4 @@
-"""Session windows with the usual trigger and an incremental function.
+"""Session windows with the usual trigger.
 
 Per key there is a list of open sessions, almost always one, which most records merely extend. A session that is
 extended does not move its timer: when the old one comes up, the session is found to last longer and waits again.
@@ -6,6 +6,7 @@ extended does not move its timer: when the old one comes up, the session is foun
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
@@ -14,20 +15,20 @@ from firesteel.model.windows import TimeWindow
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.windowing.base import WindowOperatorBase
-from firesteel.runtime.windowing.contents import Fold
+from firesteel.runtime.windowing.contents import NO_FOLD, AllRecords
 from firesteel.runtime.windowing.spec import WindowSpec
 from firesteel.state.backend import value_table
-from firesteel.state.tables import ValueTable
+from firesteel.state.tables import ABSENT, ValueTable
 
-# A session: [start, end, accumulator, when to look at it]. Changed in place.
+# A session: [start, end, value, when to look at it]. Changed in place. The value is what the fold has made or, if the
+# records are kept, the namespace under which they are: that of the session's first record.
 _START, _END, _VALUE, _LOOK = 0, 1, 2, 3
 Session = list[Any]
 
 
 class SessionWindowOperator(WindowOperatorBase):
-    """Sessions. Needs a fold that can merge, no evictor, no allowed lateness, and the trigger of the time domain."""
+    """Sessions. Needs the trigger of the time domain, no evictor, no allowed lateness; a fold must be able to merge."""
 
-    fold: Fold
     _table: ValueTable
 
     def __init__(self, spec: WindowSpec) -> None:
@@ -40,6 +41,7 @@ class SessionWindowOperator(WindowOperatorBase):
         """Declare the state: key -> sessions, in order of time."""
         super().setup(context)
         self._table = value_table(self.backend, "_window/sessions")
+        self._records = AllRecords(self.backend) if self.fold is None else None
 
     def open(self) -> None:
         """Set the timers of the sessions that were restored."""
@@ -68,7 +70,8 @@ class SessionWindowOperator(WindowOperatorBase):
             self.spec.assigner.assign_windows(next(cursor), None, self.assigner_context)  # raises
             return
         entries, gap = self._table.batch_entries, self._fixed_gap
-        reducing, reduce, add = self.fold.reducing, self.fold.reduce, self.fold.add
+        records, fold = self._records, self.fold or NO_FOLD
+        reducing, reduce, add = fold.reducing, fold.reduce, fold.add
         for value, stamp, key in zip(cursor, stamps, keys):
             end = stamp + gap if gap is not None else self._end_of(value, stamp)
             sessions = entries.get(key)
@@ -79,7 +82,10 @@ class SessionWindowOperator(WindowOperatorBase):
             if session[0] <= stamp <= session[1]:
                 if end > session[1]:
                     session[1] = end
-                session[2] = reduce(session[2], value) if reducing else add(value, session[2])
+                if records is not None:
+                    records.add((key, session[2]), value, stamp)
+                else:
+                    session[2] = reduce(session[2], value) if reducing else add(value, session[2])
             elif stamp > session[1]:
                 self._open(key, sessions, stamp, end, value)
             else:
@@ -97,10 +103,18 @@ class SessionWindowOperator(WindowOperatorBase):
         if end - 1 <= self.watermark and self.event_time:
             self.drop_late(value, start)
             return
-        fold = self.fold
-        session = [start, end, value if fold.reducing else fold.add(value, fold.create()), end - 1]
+        session = [start, end, self._added(key, value, start, ABSENT, (start, end)), end - 1]
         self._set_timer(key, end - 1)
         self._table.entries[key] = [*sessions, session]
+
+    def _added(self, key: Any, value: Any, stamp: int, current: Any, namespace: Any) -> Any:
+        """The value of a session with one more record. ``current`` is ABSENT for the first one."""
+        if self.fold is not None:
+            return self.fold.step(current, value)
+        assert self._records is not None
+        place = namespace if current is ABSENT else current
+        self._records.add((key, place), value, stamp)
+        return place
 
     def _meet(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
         """A record from before the last session: it opens a session, or belongs to one or several."""
@@ -110,19 +124,22 @@ class SessionWindowOperator(WindowOperatorBase):
             if key in self._table.entries:
                 self._table.entries[key].sort(key=_start_of)
             return
-        session = self._merge(met)
+        session = self._merge(key, met)
         session[_START] = min(session[_START], start)
         session[_END] = max(session[_END], end)
-        session[_VALUE] = self.fold.step(session[_VALUE], value)
+        session[_VALUE] = self._added(key, value, start, session[_VALUE], None)
         gone = set(map(id, met[1:]))
         self._table.entries[key] = [other for other in sessions if id(other) not in gone]
 
-    def _merge(self, met: list[Session]) -> Session:
+    def _merge(self, key: Any, met: list[Session]) -> Session:
         """Put sessions together into the first of them, which is looked at when the earliest was to be."""
         session = met[0]
         for other in met[1:]:
             session[_END] = max(session[_END], other[_END])
-            session[_VALUE] = self.fold.merge(session[_VALUE], other[_VALUE])
+            if self.fold is not None:
+                session[_VALUE] = self.fold.merge(session[_VALUE], other[_VALUE])
+            elif self._records is not None:
+                self._records.merge((key, session[_VALUE]), [(key, other[_VALUE])])
         return session
 
     # ---- firing ------------------------------------------------------------------------------------------------
@@ -159,14 +176,23 @@ class SessionWindowOperator(WindowOperatorBase):
             self._table.entries[key] = [other for other in sessions if other is not session]
         self._table.dirty.add(key)
         start, end, value, _ = session
-        result = value if self.fold.reducing else self.fold.result(value)
+        elements = self._take_elements(key, value)
         if self._evaluate is None:
-            self._values.append(result)
+            self._values.extend(elements)
             self._timestamps.append(end - 1)
         else:
             window = TimeWindow(start, end)
-            self.evaluate(key, window, (start, end), (result,))
+            self.evaluate(key, window, (start, end), elements)
             self.clear_function(key, window, (start, end))
+
+    def _take_elements(self, key: Any, value: Any) -> Sequence[Any]:
+        """What the window function is given; the records are deleted."""
+        if self.fold is not None:
+            return (value if self.fold.reducing else self.fold.result(value),)
+        assert self._records is not None
+        elements = self._records.get((key, value)) or []
+        self._records.clear((key, value))
+        return elements
 
     def next_processing_timer(self) -> int | None:
         """When the driver must start an epoch for us."""
