@@ -32,6 +32,7 @@ class EnvironmentSettings:
     """The part of an environment that is set. Everything ends in its :class:`Configuration`."""
 
     def __init__(self, configuration: Configuration | None, session: Any | None) -> None:
+        self._cached_files: dict[str, str] = {}
         self._configuration = Configuration() if configuration is None else configuration.clone()
         self._session = session
         self._config = ExecutionConfig(self._configuration)
@@ -264,6 +265,18 @@ class EnvironmentSettings:
         if target_dir is not None:
             path = f"{path}#{arguments.text('add_python_archive', 'target_dir', target_dir)}"
         self._append(options.PYTHON_ARCHIVES, path)
+
+    def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
+        """Give every worker a copy of a file.
+
+        Functions find it with ``runtime_context.get_distributed_cache().get_file(name)``.
+
+        :param executable: Make the file executable on this host before it is sent.
+        """
+        path = _existing_path("register_cached_file", "file_path", file_path)
+        if executable:
+            os.chmod(path, os.stat(path).st_mode | 0o111)
+        self._cached_files[arguments.text("register_cached_file", "name", name)] = path
 
     def set_python_requirements(self, requirements_file_path: str, requirements_cache_dir: str | None = None) -> None:
         """Install the packages of a ``requirements.txt`` on all workers.

@@ -21,7 +21,7 @@ class MemorySize:
         2048
     """
 
-    def __init__(self, bytes_size: int) -> None:
+    def __init__(self, bytes_size: int = 0) -> None:
         self._bytes = arguments.whole_number("MemorySize", "bytes_size", bytes_size, least=0)
 
     @staticmethod

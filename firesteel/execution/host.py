@@ -6,6 +6,7 @@ epoch N-1 of the same run of the job; otherwise it is thrown away and built agai
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import traceback
@@ -48,6 +49,8 @@ class WorkerPlan:
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
     """Pickled: the user's serializers by class."""
+    cached_files: dict[str, str]
+    """Registered files: where they are on the driver's host, by name."""
     backend: BackendChoice = field(default_factory=BackendChoice)
     """Where keyed state lives."""
     pyflink_names: bool = False
@@ -215,6 +218,7 @@ class SubtaskHost:
             job_parameters=plan.job_parameters,
             chunk_records=plan.chunk_records,
             watermark_interval=plan.watermark_interval,
+            cached_files={name: _local_copy(path) for name, path in plan.cached_files.items()},
             backend_factory=plan.backend.factory(),
         )
         if task.restore is not None:
@@ -248,6 +252,16 @@ class SubtaskHost:
         for job_id in list(self._plans):
             self.close_job(job_id)
         self._writer.close()
+
+
+def _local_copy(path: str) -> str:
+    """A registered file on this host: itself if it is here, otherwise the copy that Spark has brought."""
+    if os.path.exists(path):
+        return path
+    from pyspark import SparkFiles
+
+    copy: str = SparkFiles.get(os.path.basename(path))
+    return copy
 
 
 _POISON_EDGE = -2

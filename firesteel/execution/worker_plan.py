@@ -32,6 +32,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         watermark_interval=plan.settings.get("watermark_interval", chunk_records),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
+        cached_files=plan.settings.get("cached_files", {}),
         backend=_backend(plan),
         pyflink_names=is_installed(),
     )

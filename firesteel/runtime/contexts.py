@@ -8,6 +8,7 @@ from typing import Any
 from firesteel.errors import NoKeyError
 from firesteel.metrics import MetricGroup
 from firesteel.model.functions import RuntimeContext
+from firesteel.model.functions.base import DistributedCache
 from firesteel.model.state import (
     AggregatingState,
     AggregatingStateDescriptor,
@@ -69,6 +70,10 @@ class SubtaskRuntimeContext(RuntimeContext):
     def get_metrics_group(self) -> MetricGroup:
         """The operator's metric group."""
         return self._context.metrics
+
+    def get_distributed_cache(self) -> DistributedCache:
+        """The registered files."""
+        return DistributedCache(self._context.cached_files)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
         """Value state of the current key."""

@@ -108,6 +108,8 @@ class OperatorContext:
     keyed_state: KeyedStateBackend | None = None
     batch_mode: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
+    cached_files: dict[str, str] = field(default_factory=dict)
+    """Files that every worker has: their paths on this host, by name."""
     restored_checkpoint: int | None = None
     """The checkpoint that the job continues from, or None."""
     rescaled: bool = False

@@ -172,6 +172,7 @@ class ChainInstance:
             keyed_state=self._make_backend() if planned.keyed else None,
             batch_mode=settings.batch_mode,
             job_parameters=settings.job_parameters,
+            cached_files=settings.cached_files,
             restored_checkpoint=None if restore is None else restore.checkpoint_id,
             rescaled=restore is not None and restore.rescaled,
             watermark_interval=settings.watermark_interval,
@@ -381,6 +382,7 @@ class SubtaskSettings:
     job_parameters: dict[str, str]
     chunk_records: int
     watermark_interval: int
+    cached_files: dict[str, str] = field(default_factory=dict)
     restores: dict[str, OperatorRestore] = field(default_factory=dict)
     backend_factory: BackendFactory = HashMapBackend
 

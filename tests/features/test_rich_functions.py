@@ -19,6 +19,7 @@ from firesteel.datastream import (
     MapFunction,
     ProcessFunction,
     ReduceFunction,
+    RuntimeContext,
     SinkFunction,
     StreamExecutionEnvironment,
     functions,
@@ -381,3 +382,24 @@ def test_a_connection_made_in_open_serves_every_element(env: StreamExecutionEnvi
     assert isinstance(pickle.loads(pickle.dumps(look_up)), LookUp)
 
     assert collect(env.from_collection([2, 1, 3, 2]).process(look_up)) == [("Paris",), ("Berlin",), ("Paris",)]
+
+
+class ReadsCachedFile(MapFunction):
+    """Puts the first line of a registered file before each record."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        with open(runtime_context.get_distributed_cache().get_file("greeting")) as file:
+            self.greeting = file.readline().strip()
+
+    def map(self, value: int) -> str:
+        return f"{self.greeting} {value}"
+
+
+@on_both
+def test_registered_files_are_found_by_their_names(make_env: MakeEnv, tmp_path: Path) -> None:
+    path = tmp_path / "greeting.txt"
+    path.write_text("hello\n")
+    env = make_env(2)
+    env.register_cached_file(str(path), "greeting")
+
+    assert sorted(collect(env.from_collection([1, 2]).map(ReadsCachedFile()))) == ["hello 1", "hello 2"]

@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,10 +34,12 @@ class Dependencies:
     data_archives: bool
 
 
-def ship_dependencies(context: Any, configuration: Configuration) -> Dependencies:
-    """Send what the job's functions import to all executors, once per application."""
+def ship_dependencies(context: Any, configuration: Configuration, cached_files: Iterable[str] = ()) -> Dependencies:
+    """Send what the job's functions import and read to all executors, once per application."""
     if not is_local(context):
         _once(context, "firesteel", lambda: context.addPyFile(_package_zip()))
+        for path in cached_files:
+            _once(context, path, lambda path=path: context.addFile(path))  # type: ignore[misc]
     for path in configuration.get(PYTHON_FILES) or ():
         _once(context, path, lambda path=path: context.addPyFile(_single_file(path)))  # type: ignore[misc]
     archives = configuration.get(PYTHON_ARCHIVES) or ()

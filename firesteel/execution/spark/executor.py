@@ -33,7 +33,7 @@ class SparkExecutor(Executor):
     def submit(self, plan: JobPlan, driver_sinks: Mapping[str, DriverSink], detached: bool) -> JobClient:
         """Run the job, in the calling thread unless ``detached``."""
         context = self._session.sparkContext
-        dependencies = ship_dependencies(context, plan.configuration)
+        dependencies = ship_dependencies(context, plan.configuration, plan.settings.get("cached_files", {}).values())
         job = Job(plan.name)
         driver = JobDriver(plan, SparkCluster(plan, str(job.id), context, dependencies), job, driver_sinks)
         if detached:

@@ -65,8 +65,7 @@ def relay(
                 files = SparkFiles.getRootDirectory()
                 archives = [os.path.join(files, name) for name in settings.package_archives]
                 path = [*sys.path, *settings.search_path, *archives]
-                working_directory = files if settings.data_archives else None
-                connection.send_bytes(pickle.dumps(("plan", (plan.value, path, working_directory)), 5))
+                connection.send_bytes(pickle.dumps(("plan", (plan.value, path, files, settings.data_archives)), 5))
                 kind, answer = pickle.loads(connection.recv_bytes())
         except (EOFError, ConnectionError, BrokenPipeError) as error:
             raise RuntimeError(

@@ -18,6 +18,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
+from pyspark import SparkFiles
+
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.state import codec
@@ -70,9 +72,11 @@ class SlotServer:
 
     def _fetch_plan(self, connection: Connection, job_id: str) -> None:
         connection.send_bytes(pickle.dumps(("plan?", None), 5))
-        _, (plan_bytes, worker_path, working_directory) = pickle.loads(connection.recv_bytes())
-        if working_directory is not None:
-            os.chdir(working_directory)
+        _, (plan_bytes, worker_path, files, data_archives) = pickle.loads(connection.recv_bytes())
+        SparkFiles._root_directory = files  # what Spark has brought to this host; workers set it the same way
+        SparkFiles._is_running_on_worker = True
+        if data_archives:
+            os.chdir(files)
         for entry in worker_path:
             if entry not in sys.path:
                 sys.path.append(entry)  # files that the job has added since this process was started

@@ -5,7 +5,7 @@ context.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from firesteel.errors import ProgramError
@@ -50,6 +50,22 @@ class KeyedStateStore(ABC):
         """An accumulator per key into which added values are aggregated."""
 
 
+class DistributedCache:
+    """Files that every worker has a copy of."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def get_file(self, name: str) -> str:
+        """The path, on this host, of the file registered under ``name``."""
+        if name not in self._files:
+            known = ", ".join(sorted(self._files)) or "none"
+            raise ProgramError(
+                f"no file {name!r} in the distributed cache; there are: {known}. Call env.register_cached_file first."
+            )
+        return self._files[name]
+
+
 class RuntimeContext(KeyedStateStore):
     """Where a function runs: its subtask, its metrics, its state. Given to ``open``; one per function instance."""
 
@@ -84,6 +100,10 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
         """Where the function registers its own metrics."""
+
+    @abstractmethod
+    def get_distributed_cache(self) -> DistributedCache:
+        """The files that the program registered with ``env.register_cached_file``."""
 
 
 class Function(ABC):  # noqa: B024 (the methods that subclasses add are abstract)
