@@ -125,7 +125,10 @@ class SplitSourceState:
         """Take over the positions that a subtask has reached."""
         for split_id, (position, finished) in report.positions.items():
             each = self._splits[split_id]
+            newly_finished = finished and not each.finished
             each.position, each.finished = position, finished
+            if newly_finished:
+                self._enumerator.split_finished(each.split)
         for split_id, watermark in report.watermarks.items():
             self._splits[split_id].watermark = watermark
 

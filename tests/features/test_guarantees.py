@@ -25,6 +25,7 @@ from firesteel.connectors.discarding import DiscardingSink
 from firesteel.connectors.files.formats import StreamFormat
 from firesteel.connectors.files.sink import FileSink, StreamingFileSink
 from firesteel.connectors.files.source import FileSource
+from firesteel.connectors.hybrid import HybridSource
 from firesteel.connectors.input_format import InputFormatSource
 from firesteel.connectors.number_seq import NumberSequenceSource
 from firesteel.connectors.socket import SocketSource
@@ -142,6 +143,9 @@ SOURCES: dict[type[Any], Callable[[Path], Any]] = {
     CollectionSource: lambda path: CollectionSource(range(COUNT)),
     DataGeneratorSource: lambda path: DataGeneratorSource(lambda index: index, COUNT),
     FileSource: read_files,
+    HybridSource: lambda path: (
+        HybridSource.builder(read_files(path)).add_source(NumberSequenceSource(0, COUNT)).build()
+    ),
     InputFormatSource: lambda path: InputFormatSource(Numbers()),
     NumberSequenceSource: lambda path: NumberSequenceSource(0, COUNT - 1),
     SourceFunctionSource: lambda path: SourceFunctionSource(Queue(list(range(COUNT)))),
@@ -254,7 +258,6 @@ def test_a_sink_keeps_its_promise(make_env: MakeEnv, tmp_path: Path, kind: type[
 PROVEN_BY_TESTS_OF_THEIR_OWN = {
     "DataFrameSource": test_a_dataframe_gives_each_row_once,
     "SocketSource": test_a_socket_gives_no_record_twice,
-    "HybridSource": "tests/unit/connectors/test_connectors_hybrid.py",
 }
 
 
