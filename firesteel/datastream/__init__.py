@@ -56,8 +56,11 @@ from firesteel.datastream.functions import (
 from firesteel.datastream.output_tag import OutputTag
 from firesteel.datastream.slot_sharing_group import MemorySize, SlotSharingGroup
 from firesteel.datastream.state_backend import (
+    CustomStateBackend,
     EmbeddedRocksDBStateBackend,
+    FsStateBackend,
     HashMapStateBackend,
+    MemoryStateBackend,
     PredefinedOptions,
     StateBackend,
 )
@@ -137,6 +140,9 @@ __all__ = [
     "StateBackend",
     "HashMapStateBackend",
     "EmbeddedRocksDBStateBackend",
+    "CustomStateBackend",
+    "FsStateBackend",
+    "MemoryStateBackend",
     "PredefinedOptions",
     "SlotSharingGroup",
     "MemorySize",

@@ -23,7 +23,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
     :param checkpoint_path: Write them to this directory after all; the driver finds them there when it is started
         again.
-    :param max_state_size: No effect: state is written to files, so its size has no such limit. Warns once.
+    :param max_state_size: A checkpoint that writes more bytes than this fails; no limit unless set.
     """
 
     DEFAULT_MAX_STATE_SIZE: int = 5 * 1024 * 1024
@@ -31,7 +31,8 @@ class JobManagerCheckpointStorage(CheckpointStorage):
     def __init__(self, checkpoint_path: str | None = None, max_state_size: int | None = None) -> None:
         self._path = _checked_path("JobManagerCheckpointStorage", checkpoint_path)
         if max_state_size is not None:
-            _no_effect("JobManagerCheckpointStorage", "max_state_size", max_state_size, least=1)
+            arguments.whole_number("JobManagerCheckpointStorage", "max_state_size", max_state_size, least=1)
+        self._limited = max_state_size is not None
         self._max_state_size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
 
     def get_checkpoint_path(self) -> str | None:
@@ -48,6 +49,8 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
     def apply_to(self, configuration: Configuration) -> None:
         """Write this choice into a configuration."""
+        if self._limited:
+            configuration.set(options.CHECKPOINT_MAX_SIZE, self._max_state_size)
         if self._path is None:
             configuration.remove_config(options.CHECKPOINT_DIR.key)
         else:
@@ -110,6 +113,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     def apply_to(self, configuration: Configuration) -> None:
         """Write this choice into a configuration."""
         configuration.set(options.CHECKPOINT_DIR, self._path)
+        configuration.remove_config(options.CHECKPOINT_MAX_SIZE.key)
 
 
 def _checked_path(name: str, path: str | None) -> str | None:

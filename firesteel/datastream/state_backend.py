@@ -9,6 +9,7 @@ from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.warnings import warn_once
 from firesteel.datastream import arguments
+from firesteel.datastream.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from firesteel.errors import UnsupportedError
 
 
@@ -33,6 +34,67 @@ class HashMapStateBackend(StateBackend):
         configuration.set(options.STATE_BACKEND, "hashmap")
 
 
+class MemoryStateBackend(HashMapStateBackend):
+    """An older name of Flink's: state in memory, checkpoints kept with the driver.
+
+    :param max_state_size: A checkpoint that writes more bytes than this fails; 5 MiB unless set, as in Flink.
+    """
+
+    DEFAULT_MAX_STATE_SIZE: int = 5 * 1024 * 1024
+
+    def __init__(self, max_state_size: int | None = None) -> None:
+        size = self.DEFAULT_MAX_STATE_SIZE if max_state_size is None else max_state_size
+        self._storage = JobManagerCheckpointStorage(max_state_size=size)
+
+    def get_max_state_size(self) -> int:
+        """How many bytes a checkpoint may write."""
+        return self._storage.get_max_state_size()
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+        super().apply_to(configuration)
+        self._storage.apply_to(configuration)
+
+
+class FsStateBackend(HashMapStateBackend):
+    """An older name of Flink's: state in memory, checkpoints in a directory.
+
+    :param checkpoint_directory_uri: The directory of checkpoints, which the driver and all workers can reach.
+    """
+
+    def __init__(self, checkpoint_directory_uri: str) -> None:
+        self._storage = FileSystemCheckpointStorage(checkpoint_directory_uri)
+
+    def get_checkpoint_path(self) -> str:
+        """The directory of checkpoints."""
+        return self._storage.get_checkpoint_path()
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+        super().apply_to(configuration)
+        self._storage.apply_to(configuration)
+
+
+class CustomStateBackend(StateBackend):
+    """State in a backend of one's own: a subclass of ``firesteel.state.backend.KeyedStateBackend``.
+
+    ::
+
+        env.set_state_backend(CustomStateBackend("my_module:MyBackend"))
+
+    :param backend_class: The class, or ``module:Class``. The module must be importable in the workers too.
+    """
+
+    def __init__(self, backend_class: str | type) -> None:
+        if isinstance(backend_class, type):
+            backend_class = f"{backend_class.__module__}:{backend_class.__qualname__}"
+        self._backend_class = arguments.text("CustomStateBackend", "backend_class", backend_class)
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration."""
+        configuration.set(options.STATE_BACKEND, self._backend_class)
+
+
 class PredefinedOptions(Enum):
     """Bundles of RocksDB settings for kinds of disks. RocksDB keeps its own defaults here: they have no effect."""
 
@@ -43,7 +105,9 @@ class PredefinedOptions(Enum):
 
 
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """State in RocksDB on the local disk of each host: for state that is larger than memory.
+    """State in memory as far as it fits, the rest in RocksDB on the local disk: for state larger than memory.
+
+    ``state.backend.rocksdb.memory.fixed-per-slot`` says how much memory that is.
 
     :param enable_incremental_checkpointing: Write only what changed since the last checkpoint; None leaves the
         setting of the environment.

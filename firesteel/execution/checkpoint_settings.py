@@ -9,6 +9,7 @@ from firesteel.common.options import (
     CHECKPOINT_DIR,
     CHECKPOINT_INTERVAL,
     CHECKPOINT_MAX_CONCURRENT,
+    CHECKPOINT_MAX_SIZE,
     CHECKPOINT_MIN_PAUSE,
     CHECKPOINT_RETAINED,
     CHECKPOINT_RETENTION,
@@ -32,6 +33,8 @@ class CheckpointSettings:
     min_pause: int
     max_concurrent: int
     tolerable_failures: int
+    max_size: int | None
+    """How many bytes a checkpoint may write."""
     keep_when_cancelled: bool
     recovery_path: str | None
     ignore_unclaimed: bool
@@ -49,6 +52,7 @@ class CheckpointSettings:
             min_pause=min_pause,
             max_concurrent=1 if min_pause else configuration.get(CHECKPOINT_MAX_CONCURRENT),
             tolerable_failures=configuration.get(CHECKPOINT_TOLERABLE_FAILURES),
+            max_size=configuration.get(CHECKPOINT_MAX_SIZE),
             keep_when_cancelled=configuration.get(CHECKPOINT_RETENTION) == "RETAIN_ON_CANCELLATION",
             recovery_path=configuration.get(RECOVERY_PATH),
             ignore_unclaimed=configuration.get(RECOVERY_IGNORE_UNCLAIMED),

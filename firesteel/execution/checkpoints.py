@@ -219,8 +219,23 @@ class CheckpointCoordinator:
                 if self._clock() - first.started >= self.settings.timeout:
                     self.fail(f"checkpoint {first.manifest.checkpoint_id} was not complete within its time")
                 return
+            if self._is_too_large(first):
+                return
             self._pending.pop(0)
             self._complete(first)
+
+    def _is_too_large(self, pending: PendingCheckpoint) -> bool:
+        limit = self.settings.max_size
+        if limit is None or self.store is None:
+            return False
+        size = sum(self.store.state_size(name) for name in pending.files)
+        if size <= limit:
+            return False
+        self.fail(
+            f"checkpoint {pending.manifest.checkpoint_id} has {size} bytes of state, and those that are kept with the "
+            f"driver may have {limit}: set execution.checkpointing.dir, or a larger firesteel.checkpoint.max-size"
+        )
+        return True
 
     def _complete(self, pending: PendingCheckpoint) -> None:
         manifest = pending.manifest

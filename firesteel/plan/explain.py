@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from firesteel.common.options import STATE_BACKEND
 from firesteel.plan.job_plan import JobPlan, PlannedChain, PlannedOperator
 
 
@@ -25,6 +26,8 @@ def execution_plan_json(plan: JobPlan) -> str:
                 "level": chain.level,
                 "made_at": operator.info.call_site,
             }
+            if operator.keyed:
+                node["state_backend"] = plan.configuration.get(STATE_BACKEND)
             predecessors = _predecessors(plan, chain, operator)
             if predecessors:
                 node["predecessors"] = predecessors
@@ -55,7 +58,9 @@ def explain_text(plan: JobPlan) -> str:
     """The plan as text: levels (Spark stages), their chains (one pass each), the exchanges between them, the slots."""
     names = {operator.id: operator.info.name for chain in plan.chains for operator in chain.operators}
     mode = "BATCH" if plan.batch_mode else "STREAMING"
-    lines = [f"{plan.name}: {plan.level_count} level(s), {plan.parallelism} slot(s), {mode}"]
+    backend = plan.configuration.get(STATE_BACKEND)
+    state = "" if backend == "hashmap" else f", state in {backend}"
+    lines = [f"{plan.name}: {plan.level_count} level(s), {plan.parallelism} slot(s), {mode}{state}"]
     for level in range(plan.level_count):
         lines.append(f"level {level}: {plan.width(level)} task(s)")
         for chain in plan.chains:

@@ -50,6 +50,7 @@ __all__ = [
     "CHECKPOINT_RETENTION",
     "CHECKPOINT_UNALIGNED",
     "CHECKPOINT_INCREMENTAL",
+    "CHECKPOINT_MAX_SIZE",
     "RECOVERY_PATH",
     "RECOVERY_IGNORE_UNCLAIMED",
     "RECOVERY_CLAIM_MODE",
@@ -297,6 +298,13 @@ CHECKPOINT_INCREMENTAL = ConfigOption(
     "Write only what changed since the last one.",
     _GROUP,
     aliases=("state.backend.incremental",),
+)
+CHECKPOINT_MAX_SIZE = ConfigOption(
+    "firesteel.checkpoint.max-size",
+    MemoryValue(),
+    None,
+    "A checkpoint that writes more than this fails; none means no limit. MemoryStateBackend sets it.",
+    _GROUP,
 )
 RECOVERY_PATH = ConfigOption(
     "execution.state-recovery.path",

@@ -160,8 +160,7 @@ def test_sizes_of_storages_have_no_effect() -> None:
         storage = FileSystemCheckpointStorage("file:///x", file_state_size_threshold=100)
     with pytest.warns(FiresteelWarning, match="write_buffer_size"):
         buffered = FileSystemCheckpointStorage("file:///x", write_buffer_size=4096)
-    with pytest.warns(FiresteelWarning, match="max_state_size"):
-        in_memory = JobManagerCheckpointStorage(max_state_size=100)
+    in_memory = JobManagerCheckpointStorage(max_state_size=100)
     assert storage.get_min_file_size_threshold() == 100
     assert storage.get_savepoint_path() is None
     assert buffered.get_write_buffer_size() == 4096
