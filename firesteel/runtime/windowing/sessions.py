@@ -18,7 +18,7 @@ from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.contents import NO_FOLD, AllRecords
 from firesteel.runtime.windowing.spec import WindowSpec
 from firesteel.state.backend import value_table
-from firesteel.state.tables import ABSENT, ValueTable
+from firesteel.state.tables import ValueTable
 
 # A session: [start, end, value, when to look at it]. Changed in place. The value is what the fold has made or, if the
 # records are kept, the namespace under which they are: that of the session's first record.
@@ -54,8 +54,8 @@ class SessionWindowOperator(WindowOperatorBase):
                 self._set_timer(key, session[_LOOK])
 
     def _set_timer(self, key: Any, look: int) -> None:
-        self._sequence = sequence = self._sequence + 1
-        heappush(self._heap, (look, sequence, key))
+        self._sequence += 1
+        heappush(self._heap, (look, self._sequence, key))
 
     # ---- records -----------------------------------------------------------------------------------------------
 
@@ -76,7 +76,7 @@ class SessionWindowOperator(WindowOperatorBase):
             end = stamp + gap if gap is not None else self._end_of(value, stamp)
             sessions = entries.get(key)
             if sessions is None:
-                self._open(key, [], stamp, end, value)
+                self._open(key, None, stamp, end, value)
                 continue
             session = sessions[-1]
             if session[0] <= stamp <= session[1]:
@@ -98,23 +98,25 @@ class SessionWindowOperator(WindowOperatorBase):
         end: int = window.end
         return end
 
-    def _open(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
+    def _open(self, key: Any, sessions: list[Session] | None, start: int, end: int, value: Any) -> None:
         """Open a session behind all others of the key."""
         if end - 1 <= self.watermark and self.event_time:
             self.drop_late(value, start)
             return
-        session = [start, end, self._added(key, value, start, ABSENT, (start, end)), end - 1]
-        self._set_timer(key, end - 1)
-        self._table.entries[key] = [*sessions, session]
+        fold = self.fold
+        if fold is not None:
+            first = value if fold.reducing else fold.add(value, fold.create())
+        else:
+            first = (start, end)
+            self._add_record(key, first, value, start)
+        session = [start, end, first, end - 1]
+        self._sequence = sequence = self._sequence + 1
+        heappush(self._heap, (end - 1, sequence, key))
+        self._table.entries[key] = [*sessions, session] if sessions else [session]
 
-    def _added(self, key: Any, value: Any, stamp: int, current: Any, namespace: Any) -> Any:
-        """The value of a session with one more record. ``current`` is ABSENT for the first one."""
-        if self.fold is not None:
-            return self.fold.step(current, value)
+    def _add_record(self, key: Any, namespace: Any, value: Any, stamp: int) -> None:
         assert self._records is not None
-        place = namespace if current is ABSENT else current
-        self._records.add((key, place), value, stamp)
-        return place
+        self._records.add((key, namespace), value, stamp)
 
     def _meet(self, key: Any, sessions: list[Session], start: int, end: int, value: Any) -> None:
         """A record from before the last session: it opens a session, or belongs to one or several."""
@@ -127,7 +129,10 @@ class SessionWindowOperator(WindowOperatorBase):
         session = self._merge(key, met)
         session[_START] = min(session[_START], start)
         session[_END] = max(session[_END], end)
-        session[_VALUE] = self._added(key, value, start, session[_VALUE], None)
+        if self.fold is not None:
+            session[_VALUE] = self.fold.step(session[_VALUE], value)
+        else:
+            self._add_record(key, session[_VALUE], value, start)
         gone = set(map(id, met[1:]))
         self._table.entries[key] = [other for other in sessions if id(other) not in gone]
 
@@ -155,40 +160,41 @@ class SessionWindowOperator(WindowOperatorBase):
             self._fire_until(now)
 
     def _fire_until(self, time: int) -> None:
-        heap, entries = self._heap, self._table.entries
+        heap, entries, changed = self._heap, self._table.entries, self._table.dirty.add
         while heap and heap[0][0] <= time:
             look, _, key = heappop(heap)
             sessions = entries.get(key, ())
             for session in sessions:
                 if session[_LOOK] == look:
+                    changed(key)
                     if session[_END] - 1 > look:  # it has been extended
                         session[_LOOK] = session[_END] - 1
-                        self._table.dirty.add(key)
                         self._set_timer(key, session[_LOOK])
                     else:
-                        self._fire(key, sessions, session)
+                        self._take_out(key, sessions, session)
+                        self._fire(key, session)
                     break
 
-    def _fire(self, key: Any, sessions: list[Session], session: Session) -> None:
+    def _take_out(self, key: Any, sessions: list[Session], session: Session) -> None:
         if len(sessions) == 1:
             del self._table.entries[key]
         else:
             self._table.entries[key] = [other for other in sessions if other is not session]
-        self._table.dirty.add(key)
+
+    def _fire(self, key: Any, session: Session) -> None:
         start, end, value, _ = session
-        elements = self._take_elements(key, value)
-        if self._evaluate is None:
-            self._values.extend(elements)
+        if self._evaluate is None and self.fold is not None:
+            self._values.append(value if self.fold.reducing else self.fold.result(value))
             self._timestamps.append(end - 1)
-        else:
-            window = TimeWindow(start, end)
-            self.evaluate(key, window, (start, end), elements)
-            self.clear_function(key, window, (start, end))
+            return
+        window = TimeWindow(start, end)
+        self.evaluate(key, window, (start, end), self._take_elements(key, value))
+        self.clear_function(key, window, (start, end))
 
     def _take_elements(self, key: Any, value: Any) -> Sequence[Any]:
         """What the window function is given; the records are deleted."""
         if self.fold is not None:
-            return (value if self.fold.reducing else self.fold.result(value),)
+            return self.fold.results((value,))
         assert self._records is not None
         elements = self._records.get((key, value)) or []
         self._records.clear((key, value))
