@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from firesteel.errors import JobFailedError
@@ -53,6 +53,8 @@ class SparkCluster:
 
     def __init__(self, plan: JobPlan, job_id: str, context: Any, dependencies: Dependencies) -> None:
         self._job_id = job_id
+        # One thread for all epochs: a new one each time would cost a new connection to the JVM and a thread there.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="firesteel-epoch")
         self._name = plan.name
         self._context = context
         self._widths = [plan.width(level) for level in range(plan.level_count)]
@@ -74,14 +76,12 @@ class SparkCluster:
         return self._local
 
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
-        """Run an epoch as one Spark job, in a thread of its own so that Ctrl-C in the driver does not tear it apart."""
-        outcome: list[Any] = []
-        thread = threading.Thread(target=self._run_in_thread, args=(order, outcome), name="firesteel-epoch")
-        thread.start()
+        """Run an epoch as one Spark job, in another thread so that Ctrl-C in the driver does not tear it apart."""
+        running = self._thread.submit(self._run_in_thread, order)
         interrupted: KeyboardInterrupt | None = None
-        while thread.is_alive():
+        while not running.done():
             try:
-                thread.join()
+                running.exception()
             except KeyboardInterrupt as interrupt:
                 if interrupted is not None:
                     self._context.cancelJobGroup(self._job_id)
@@ -89,16 +89,15 @@ class SparkCluster:
                 interrupted = interrupt  # let the epoch end; a second Ctrl-C ends it at once
         if interrupted is not None:
             raise interrupted
-        if isinstance(outcome[0], BaseException):
-            raise outcome[0]
-        return driver_results([row for _, row in outcome[0]])
+        return driver_results([row for _, row in running.result()])
 
-    def _run_in_thread(self, order: EpochOrder, outcome: list[Any]) -> None:
+    def _run_in_thread(self, order: EpochOrder) -> list[Any]:
         try:
             self._context.setJobGroup(self._job_id, f"{self._name}, epoch {order.request.epoch}")
-            outcome.append(self._stages(order).collect())
-        except BaseException as error:  # handed to the thread that waits
-            outcome.append(_spark_failure(error))
+            rows: list[Any] = self._stages(order).collect()
+            return rows
+        except Exception as error:
+            raise _spark_failure(error) from error
 
     def _stages(self, order: EpochOrder) -> Any:
         """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""
@@ -135,6 +134,7 @@ class SparkCluster:
 
     def close(self) -> list[str]:
         """Close all functions of the job, in all slots."""
+        self._thread.shutdown(wait=False)
         slots = self._settings.slots
         tasks = 1 if self._local else _TASKS_TO_REACH_ALL * executor_count(self._context)
         everywhere = self._context.parallelize(range(tasks), tasks)
@@ -153,14 +153,10 @@ def _memory_limit(context: Any, slots: int) -> int | None:
     return int(mebibytes) * 1024 * 1024 // slots
 
 
-def _spark_failure(error: BaseException) -> BaseException:
+def _spark_failure(error: Exception) -> JobFailedError:
     """A failure of Spark itself, with the innermost message first."""
-    if not isinstance(error, Exception):
-        return error
     text = str(error)
     marker = "RuntimeError: "
     if marker in text:
         text = text[text.rindex(marker) + len(marker) :].partition("\n\n")[0]
-    failure = JobFailedError(f"Spark could not run the epoch: {text.strip()}")
-    failure.__cause__ = error
-    return failure
+    return JobFailedError(f"Spark could not run the epoch: {text.strip()}")
