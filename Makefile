@@ -38,7 +38,7 @@ features: setup ## run the tests, print which features they prove, write docs/fe
 lint: $(READY) ## check style, formatting and types
 	@$(PY) -m ruff check .
 	@$(PY) -m ruff format --check .
-	@$(PY) -m mypy --strict firesteel
+	@$(PY) -m mypy --strict firesteel examples
 
 format: $(READY) ## format the code and apply safe fixes
 	@$(PY) -m ruff check --fix .

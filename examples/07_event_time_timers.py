@@ -23,7 +23,7 @@ class TipsPerHour(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[tuple[str, int, float]]:
         end_of_hour = timestamp + 1
-        total = self.sums.get(end_of_hour)
+        total = self.sums.get(end_of_hour) or 0.0
         self.sums.remove(end_of_hour)
         hour = datetime.fromtimestamp(end_of_hour / 1000, timezone.utc)
         yield f"{hour:%H:%M}", ctx.get_current_key(), round(total, 2)

@@ -25,7 +25,7 @@ PATIENCE = Duration.of_minutes(1)  # ... and the job waits one minute for them
 HOUR = 60 * 60 * 1000
 LATE = OutputTag("late fares")
 
-ORDER = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
+ORDER: dict[str, Any] = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
 FARES = TaxiFareSource(count=FARES_COUNT, rate=FARES_PER_SECOND, **ORDER)
 RIDES = TaxiRideSource(count=FARES_COUNT * RIDE_EVENTS, rate=FARES_PER_SECOND * RIDE_EVENTS, **ORDER)
 
@@ -64,7 +64,7 @@ class TipsPerHour(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[tuple[int, int, int]]:
         hour = timestamp + 1
-        yield hour, ctx.get_current_key(), self.sums.get(hour)
+        yield hour, ctx.get_current_key(), self.sums.get(hour) or 0
         self.sums.remove(hour)
 
 
@@ -136,8 +136,8 @@ def main() -> int:
     started = time.monotonic()
     results = run_job()
     show(results)
-    fares, _ = FARES.create_generator().generate(range(FARES.count))
-    rides, _ = RIDES.create_generator().generate(range(RIDES.count))
+    fares, _ = FARES.create_generator().generate(range(FARES_COUNT))
+    rides, _ = RIDES.create_generator().generate(range(FARES_COUNT * RIDE_EVENTS))
     problems = check(results, fares, rides)
     print("Check against plain loops over the same events:", "; ".join(problems) or "all results agree")
     print(f"{time.monotonic() - started:.1f} s in all")
