@@ -5,6 +5,7 @@ and sets fares aside that come too late for their hour. When the stream ends, th
 loops over the same events. ``make demo`` runs it; it takes about half a minute.
 """
 
+import argparse
 import sys
 import time
 from collections import Counter, defaultdict
@@ -17,17 +18,11 @@ from firesteel.connectors.taxi import GeoUtils, TaxiFare, TaxiFareSource, TaxiRi
 from firesteel.datastream import KeyedProcessFunction, OutputTag, RuntimeContext, StreamExecutionEnvironment
 from firesteel.datastream.state import MapStateDescriptor
 
-FARES_COUNT, FARES_PER_SECOND = 150_000, 12_000
-RIDE_EVENTS = 2  # per fare: a ride starts and ends
 RIDE_INTERVAL = Duration.of_millis(250)  # of event time: the stream spans about ten hours
 MAX_DELAY = Duration.of_minutes(7)  # fares come up to seven minutes late ...
 PATIENCE = Duration.of_minutes(1)  # ... and the job waits one minute for them
 HOUR = 60 * 60 * 1000
 LATE = OutputTag("late fares")
-
-ORDER: dict[str, Any] = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
-FARES = TaxiFareSource(count=FARES_COUNT, rate=FARES_PER_SECOND, **ORDER)
-RIDES = TaxiRideSource(count=FARES_COUNT * RIDE_EVENTS, rate=FARES_PER_SECOND * RIDE_EVENTS, **ORDER)
 
 
 def end_of_hour(timestamp: int) -> int:
@@ -68,15 +63,17 @@ class TipsPerHour(KeyedProcessFunction):
         self.sums.remove(hour)
 
 
-def run_job() -> dict[str, list[Any]]:
+def run_job(fare_source: TaxiFareSource, ride_source: TaxiRideSource) -> dict[str, list[Any]]:
     """Run the job, which shows its progress, and return the records of its three results."""
     configuration = Configuration.from_dict({"firesteel.progress": True})
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
 
     # Alignment: neither stream is read far ahead of the other in event time.
-    patient = WatermarkStrategy.for_bounded_out_of_orderness(PATIENCE).with_watermark_alignment("taxis", MAX_DELAY)
-    fares = env.from_source(FARES, patient, "fares")
-    rides = env.from_source(RIDES, patient, "rides")
+    patient = WatermarkStrategy.for_bounded_out_of_orderness(PATIENCE).with_watermark_alignment(
+        "taxis", MAX_DELAY, Duration.of_millis(100)
+    )
+    fares = env.from_source(fare_source, patient, "fares")
+    rides = env.from_source(ride_source, patient, "rides")
 
     tips = fares.key_by(lambda fare: fare.driver_id).process(TipsPerHour())
     late = tips.get_side_output(LATE)
@@ -132,12 +129,21 @@ def show(results: dict[str, list[Any]]) -> None:
 
 
 def main() -> int:
-    print(f"{FARES.count:,} taxi fares and {RIDES.count:,} starts and ends of rides, on Spark local[*]", flush=True)
+    parser = argparse.ArgumentParser(description="A live job over taxi rides and fares.")
+    parser.add_argument("--fares", type=int, default=150_000, help="how many; there are two events of rides to each")
+    parser.add_argument("--seconds", type=float, default=12, help="how long the events take to come in")
+    arguments = parser.parse_args()
+    fare_count, ride_count = arguments.fares, 2 * arguments.fares
+    order: dict[str, Any] = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
+    fare_source = TaxiFareSource(count=fare_count, rate=fare_count / arguments.seconds, **order)
+    ride_source = TaxiRideSource(count=ride_count, rate=ride_count / arguments.seconds, **order)
+
+    print(f"{fare_count:,} taxi fares, {ride_count:,} starts and ends of rides, in {arguments.seconds:g} s", flush=True)
     started = time.monotonic()
-    results = run_job()
+    results = run_job(fare_source, ride_source)
     show(results)
-    fares, _ = FARES.create_generator().generate(range(FARES_COUNT))
-    rides, _ = RIDES.create_generator().generate(range(FARES_COUNT * RIDE_EVENTS))
+    fares, _ = fare_source.create_generator().generate(range(fare_count))
+    rides, _ = ride_source.create_generator().generate(range(ride_count))
     problems = check(results, fares, rides)
     print("Check against plain loops over the same events:", "; ".join(problems) or "all results agree")
     print(f"{time.monotonic() - started:.1f} s in all")
