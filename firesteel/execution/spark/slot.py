@@ -18,8 +18,6 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, Listener
 from typing import Any
 
-from pyspark import SparkFiles
-
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.state import codec
@@ -73,6 +71,8 @@ class SlotServer:
     def _fetch_plan(self, connection: Connection, job_id: str) -> None:
         connection.send_bytes(pickle.dumps(("plan?", None), 5))
         _, (plan_bytes, worker_path, files, data_archives) = pickle.loads(connection.recv_bytes())
+        from pyspark import SparkFiles
+
         SparkFiles._root_directory = files  # what Spark has brought to this host; workers set it the same way
         SparkFiles._is_running_on_worker = True
         if data_archives:
