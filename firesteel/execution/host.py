@@ -123,8 +123,7 @@ class SubtaskHost:
             firesteel.pyflink.install()
         main = sys.modules["__main__"]
         for name, cls in codec.loads(plan.main_classes).items():
-            if not hasattr(main, name):
-                setattr(main, name, cls)
+            setattr(main, name, cls)  # also over one of that name: a notebook may have defined its class anew
         codec.register_serializers(codec.loads(plan.serializers))
         self._plans[plan.job_id] = plan
 

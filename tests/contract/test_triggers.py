@@ -133,9 +133,9 @@ def test_the_event_time_trigger_fires_at_the_end_and_for_every_late_record() -> 
 def test_the_processing_time_trigger_fires_event_time_windows_by_the_clock() -> None:
     harness = windows(TumblingEventTimeWindows(10), trigger=ProcessingTimeTrigger())
     harness.process_element(("a", 1), 3)
-    harness.set_processing_time(8)
-    assert harness.output_values() == []
     harness.set_processing_time(9)
+    assert harness.output_values() == []
+    harness.set_processing_time(10)
     assert harness.output_values() == [("a", 0, 10, [1])]
 
 
@@ -195,10 +195,10 @@ def test_the_continuous_event_time_trigger_fires_early_results_and_the_last_one(
 def test_the_continuous_processing_time_trigger_fires_by_the_clock() -> None:
     harness = windows(GlobalWindows(), None, Sum(), trigger=ContinuousProcessingTimeTrigger(10), now=3)
     harness.process_element(("a", 1), 0)
-    assert harness.next_processing_timer() == 10
-    harness.set_processing_time(10)
+    assert harness.next_processing_timer() == 11
+    harness.set_processing_time(11)
     harness.process_element(("a", 2), 0)
-    harness.set_processing_time(20)
+    harness.set_processing_time(21)
     assert harness.output_values() == [1, 3]
 
 
@@ -215,9 +215,9 @@ def test_the_timeout_trigger_fires_when_the_other_one_has_not_for_too_long() -> 
     trigger = ProcessingTimeoutTrigger.of(CountTrigger(3), 100)
     harness = windows(GlobalWindows(), Numbers(), trigger=PurgingTrigger(trigger))
     harness.process_elements([(("a", 1), 0), (("a", 2), 0)])
-    harness.set_processing_time(99)
-    assert harness.output_values() == []
     harness.set_processing_time(100)
+    assert harness.output_values() == []
+    harness.set_processing_time(101)
     harness.process_elements([(("a", number), 0) for number in (3, 4, 5)])
     harness.set_processing_time(1000)
     assert harness.output_values() == [[1, 2], [3, 4, 5]]
@@ -437,6 +437,6 @@ def test_the_count_assigners_fire_full_windows_only() -> None:
 def test_windows_of_processing_time_with_a_count_trigger_end_with_their_time() -> None:
     harness = windows(TumblingProcessingTimeWindows(10), None, Sum(), trigger=CountTrigger(2))
     harness.process_elements([(("a", 1), None), (("a", 2), None), (("a", 3), None)])
-    harness.set_processing_time(9)
+    harness.set_processing_time(10)
     assert harness.output_values() == [3]
     assert harness.state_entries() == 0

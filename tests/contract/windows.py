@@ -142,7 +142,7 @@ class ProcessingTime(Domain):
         harness.process_elements((value, None) for value in values)
 
     def advance(self, harness: KeyedOneInputOperatorHarness, to: int) -> None:
-        harness.set_processing_time(to)
+        harness.set_processing_time(to + 1)  # a millisecond is over when the next one begins
 
 
 class Way(ABC):

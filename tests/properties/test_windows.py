@@ -121,9 +121,9 @@ class Direct:
         return (key, window, tuple(sorted(self.open[key, window]))), window[1] - 1
 
     def advance(self, time: int) -> Iterator[Result]:
-        # In processing time a window that fires in its last millisecond takes records until the millisecond is over.
-        fired = self.now if self.event_time else MIN_WATERMARK
-        due = [place for place in self.open if fired < place[1][1] - 1 <= time]
+        if not self.event_time:
+            time -= 1  # a window takes records until its last millisecond is over
+        due = [place for place in self.open if self.now < place[1][1] - 1 <= time]
         for key, window in sorted(due, key=lambda place: place[1][1]):
             yield self._result(key, window)
         self.now = time

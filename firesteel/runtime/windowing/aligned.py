@@ -112,8 +112,8 @@ class SlotOperator(WindowOperatorBase):
         """When the first of the slots is due."""
         return min((self.first_due(TimeWindow(*slot)) for slot in self.slots()), default=MAX_WATERMARK + 1)
 
-    def next_processing_timer(self) -> int | None:
-        """When the driver must start an epoch for us."""
+    def next_processing_time(self) -> int | None:
+        """The processing time at which something is due next."""
         return None if self.event_time or self._next_due > MAX_WATERMARK else self._next_due
 
 

@@ -79,9 +79,17 @@ class WindowOperatorBase(FunctionOperator):
         self.output.emit_watermark(watermark)
 
     def advance_processing_time(self, now: int) -> None:
-        """Fire what is due in processing time."""
-        self.fire_processing_time(now)
+        """Fire what ended before now.
+
+        Not what ends now: records that come in this very millisecond still belong to it, and a window fires once.
+        """
+        self.fire_processing_time(now - 1)
         self.flush()
+
+    def next_processing_timer(self) -> int | None:
+        """When the driver must start an epoch for us."""
+        due = self.next_processing_time()
+        return None if due is None else due + 1
 
     @abstractmethod
     def fire_event_time(self, watermark: int) -> None:
@@ -90,6 +98,10 @@ class WindowOperatorBase(FunctionOperator):
     @abstractmethod
     def fire_processing_time(self, now: int) -> None:
         """Processing time has advanced."""
+
+    @abstractmethod
+    def next_processing_time(self) -> int | None:
+        """The processing time at which something is due next."""
 
     # ---- for subclasses ----------------------------------------------------------------------------------------
 

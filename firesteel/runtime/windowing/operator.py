@@ -174,8 +174,8 @@ class WindowOperator(WindowOperatorBase):
         self.trigger.clear(window, self.trigger_context)
         self.clear_function(key, window, namespace)
 
-    def next_processing_timer(self) -> int | None:
-        """When the driver must start an epoch for us."""
+    def next_processing_time(self) -> int | None:
+        """The processing time at which something is due next."""
         return self._processing_timers.next_timestamp()
 
     def finish(self) -> None:

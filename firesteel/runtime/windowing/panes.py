@@ -15,7 +15,6 @@ from firesteel.common.time import MIN_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.model.assigners import SlidingEventTimeWindows, SlidingProcessingTimeWindows
 from firesteel.model.windows import TimeWindow
-from firesteel.runtime.batch import Batch
 from firesteel.runtime.windowing.aligned import AlignedWindowOperator
 from firesteel.runtime.windowing.combiner import PaneCombiner
 from firesteel.runtime.windowing.spec import WindowSpec
@@ -77,33 +76,14 @@ class PaneWindowOperator(AlignedWindowOperator):
 
     def first_due(self, slot: TimeWindow) -> int:
         """When the next window that contains the pane fires."""
-        return slot[1] - 1 if self._is_second_firing(slot) else self._next_end(slot[0]) - 1
+        return self._next_end(slot[0]) - 1
 
     def is_over(self, slot: TimeWindow) -> bool:
         """Whether all windows that contain the pane have fired."""
         return self.event_time and self._last_end(slot[0]) - 1 <= max(self.watermark, self._fired_until)
 
-    def process(self, batch: Batch) -> None:
-        """Fold each record into the value of its key and pane."""
-        super().process(batch)
-        if not self.event_time:
-            self._process_in_last_millisecond(batch)
-
-    def _process_in_last_millisecond(self, batch: Batch) -> None:
-        """A window fires in its last millisecond; records that come later in that millisecond fire it once more."""
-        now = self.context.clock.now
-        if now <= self._fired_until and (now + 1 - self._size - self._offset) % self._slide == 0:
-            assert batch.keys is not None
-            self.cursor = iter(batch.values)
-            self.fill(TimeWindow(now + 1 - self._size, now + 1), batch.keys)
-
-    def _is_second_firing(self, slot: Any) -> bool:
-        """Whether a slot holds a window that has fired already instead of a pane."""
-        return bool(slot[1] - slot[0] == self._size)
-
     def _open_slot(self, slot: TimeWindow) -> tuple[dict[Any, Any], dict[Any, None]]:
-        if not self._is_second_firing(slot):
-            self._combiner.pane_changes(slot[0])
+        self._combiner.pane_changes(slot[0])
         return super()._open_slot(slot)
 
     # ---- firing ------------------------------------------------------------------------------------------------
@@ -122,8 +102,6 @@ class PaneWindowOperator(AlignedWindowOperator):
 
     def fire_until(self, time: int) -> None:
         """Fire all windows that end up to ``time``, in order of time, and delete the panes that no window needs."""
-        for slot in sorted(filter(self._is_second_firing, self._table.entries)):
-            self.evaluate_folded(TimeWindow(*slot), slot, self._table.pop_window(slot))
         starts = sorted(slot[0] for slot in self._table.entries)
         position, end = 0, (self._next_end(starts[0]) if starts else 0)
         while position < len(starts) and end - 1 <= time:

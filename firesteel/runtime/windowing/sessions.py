@@ -200,8 +200,8 @@ class SessionWindowOperator(WindowOperatorBase):
         self._records.clear((key, value))
         return elements
 
-    def next_processing_timer(self) -> int | None:
-        """When the driver must start an epoch for us."""
+    def next_processing_time(self) -> int | None:
+        """The processing time at which something is due next."""
         return None if self.event_time or not self._heap else self._heap[0][0]
 
 

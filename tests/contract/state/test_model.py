@@ -229,7 +229,7 @@ class Run:
 
     def base(self) -> None:
         self.subject.backend.forget_changes()
-        self.stored = [stored_form(self.subject.backend.full_copy())]
+        self.stored = [stored_form(part) for part in self.subject.backend.full_parts()]
 
     def restart(self) -> None:
         self.changes()
@@ -300,6 +300,31 @@ def test_what_one_backend_stored_another_restores(kind: Kind, other: Kind) -> No
     after.check_everything()
     run.subject.backend.close()
     after.subject.backend.close()
+
+
+def test_large_state_is_copied_and_restored_in_parts(kind: Kind, new_backend: Callable[[], Any]) -> None:
+    backend = new_backend()
+    subject = Subject(backend, window_table(backend, "shared"))
+    values, changed = subject.shared.of_window((0, 10))
+    for key in range(6000):
+        backend.scope.key = key
+        subject.value.update(key)
+        subject.list.add_all([key, key + 1])
+        subject.map.put("a", key)
+        subject.timers.add(key, None, key % 10)
+        values[key] = changed[key] = None
+    kind.pause(backend)
+    parts = [stored_form(part) for part in backend.full_parts()]
+    assert len(parts) == (1 if kind.name in ("hashmap", "plug-in") else 14)
+    restored = new_subject(kind, parts)
+    assert restored.backend.entry_count() == 4 * 6000
+    assert restored.shared.pop_window((0, 10)) == dict.fromkeys(range(6000))
+    for key in (0, 3000, 5999):
+        restored.backend.scope.key = key
+        assert (restored.value.value(), restored.list.get(), restored.map.get("a")) == (key, [key, key + 1], key)
+    fired = [restored.timers.pop_due(0) for _ in range(600)]
+    assert [timer[0] for timer in fired if timer is not None] == list(range(0, 6000, 10))
+    restored.backend.close()
 
 
 def test_a_change_is_small_however_large_the_state_is(kind: Kind, new_backend: Callable[[], Any]) -> None:
