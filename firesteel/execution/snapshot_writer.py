@@ -2,6 +2,8 @@
 
 - Small ones are written at once: they cost less than handing them over would.
 - Large changes are encoded at once (the state goes on changing) and written by a background thread.
+- Full snapshots of state in RocksDB may not fit into memory: they are written piece by piece, at once to a local disk;
+  for other file systems to a temporary file, which a background thread sends.
 - Full snapshots of state in memory are written by a forked process, to which the operating system gives the memory as
   it stands: the cost of encoding millions of entries falls on another process. Local disks only: the clients of remote
   file systems do not survive a fork.
@@ -14,14 +16,17 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import tempfile
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import BinaryIO
 
 from firesteel.state.filesystem import LocalFileStore
-from firesteel.state.snapshots import OperatorSnapshot, encode
+from firesteel.state.snapshots import OperatorSnapshot, encode, encode_parts
 from firesteel.state.store import CheckpointStore
 
 log = logging.getLogger("firesteel.snapshots")
 _WRITE_AT_ONCE = 4 << 20
+_PIECE = 1 << 20
 
 
 class SnapshotWriter:
@@ -50,11 +55,25 @@ class SnapshotWriter:
         if full and fork_safe and local and self._may_fork and not at_once:
             self._write_in_child(store, name, snapshots)
             return
+        if full and not fork_safe:
+            self._write_streaming(store, name, snapshots, at_once or local)
+            return
         data = encode(snapshots)
         if at_once or len(data) <= _WRITE_AT_ONCE:
             store.write_state(name, data)
         else:
             self._background.submit(store.write_state, name, data).add_done_callback(self._note_failure)
+
+    def _write_streaming(
+        self, store: CheckpointStore, name: str, snapshots: dict[str, OperatorSnapshot], at_once: bool
+    ) -> None:
+        if at_once:
+            store.write_state(name, encode_parts(snapshots))
+            return
+        spool = tempfile.TemporaryFile(prefix="firesteel-snapshot-")  # noqa: SIM115  closed when it has been sent
+        spool.writelines(encode_parts(snapshots))
+        spool.seek(0)
+        self._background.submit(_send, store, name, spool).add_done_callback(self._note_failure)
 
     def _note_failure(self, done: Future[None]) -> None:
         error = done.exception()
@@ -91,3 +110,8 @@ class SnapshotWriter:
         for child in list(self._children):
             os.waitpid(child, 0)
         self._children.clear()
+
+
+def _send(store: CheckpointStore, name: str, spool: BinaryIO) -> None:
+    with spool:
+        store.write_state(name, iter(lambda: spool.read(_PIECE), b""))

@@ -321,10 +321,10 @@ class ChainInstance:
         if backend is None:
             return None
         if request.savepoint:
-            return backend.full_copy
+            return backend.full_parts
         if request.full_snapshot:
             backend.forget_changes()
-            return backend.full_copy
+            return backend.full_parts
         return backend.take_changes()
 
     def report(self, report: SubtaskReport) -> None:

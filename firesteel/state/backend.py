@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
@@ -136,6 +136,10 @@ class KeyedStateBackend(ABC):
     def full_copy(self) -> Changes:
         """Everything, as a change from nothing."""
 
+    def full_parts(self) -> Iterable[Changes]:
+        """The same in parts, to be applied one after the other, for backends whose state may not fit into memory."""
+        yield self.full_copy()
+
     @abstractmethod
     def apply(self, changes: Changes, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
@@ -231,12 +235,15 @@ class TableBackend(KeyedStateBackend):
         """Everything, as a change from nothing; without what has expired, if the state's settings say so."""
         full: Changes = {}
         for name, declared in self.tables.items():
-            change = declared.table.full()
-            if declared.policy is not None and self.filters_full_copy(declared.policy):
-                change = live_part(declared.table.kind, change, declared.policy.horizon())
-            full[name] = (declared.stored_kind, declared.namespaced, declared.to_store(change))
+            full[name] = self.full_form(declared, declared.table.full())
         full.update((name, (TIMERS, False, queue.full())) for name, queue in self.queues.items())
         return full
+
+    def full_form(self, declared: Declared, change: Change) -> tuple[str, bool, Change]:
+        """A full change of a table as it is stored."""
+        if declared.policy is not None and self.filters_full_copy(declared.policy):
+            change = live_part(declared.table.kind, change, declared.policy.horizon())
+        return declared.stored_kind, declared.namespaced, declared.to_store(change)
 
     def filters_full_copy(self, policy: TtlPolicy) -> bool:
         """Whether expired entries are left out of full copies."""

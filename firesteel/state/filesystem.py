@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlparse
 
@@ -21,12 +23,16 @@ class FileStore(ABC):
         self.uri = uri.rstrip("/")
 
     @abstractmethod
-    def write(self, name: str, data: bytes) -> None:
-        """Write a whole file; one of that name is replaced."""
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
+        """Write a whole file, given at once or in pieces; one of that name is replaced."""
 
     @abstractmethod
     def read(self, name: str) -> bytes:
         """Read a whole file; a missing one is a :class:`CheckpointError`."""
+
+    def view(self, name: str) -> memoryview:
+        """A whole file, of which only what is looked at is read where the file system can do that."""
+        return memoryview(self.read(name))
 
     @abstractmethod
     def exists(self, name: str) -> bool:
@@ -45,6 +51,10 @@ class FileStore(ABC):
         """Delete a file, or a directory with everything in it, if it is there."""
 
 
+def _pieces(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
+    return (data,) if isinstance(data, bytes) else data
+
+
 class LocalFileStore(FileStore):
     """A directory of the local disk (or one that is mounted)."""
 
@@ -54,14 +64,14 @@ class LocalFileStore(FileStore):
     def _path(self, name: str) -> str:
         return os.path.join(self.uri, *name.split("/")) if name else self.uri
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
         """Write under another name, force it to the disk, rename."""
         path = self._path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{os.getpid()}.part"
         try:
             with open(temporary, "wb") as file:
-                file.write(data)
+                file.writelines(_pieces(data))
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
@@ -76,6 +86,17 @@ class LocalFileStore(FileStore):
         try:
             with open(path, "rb") as file:
                 return file.read()
+        except OSError as error:
+            raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+
+    def view(self, name: str) -> memoryview:
+        """A whole file, mapped into memory."""
+        path = self._path(name)
+        try:
+            with open(path, "rb") as file:
+                if os.fstat(file.fileno()).st_size == 0:
+                    return memoryview(b"")
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except OSError as error:
             raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
 
@@ -113,7 +134,7 @@ class ArrowFileStore(FileStore):
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}".rstrip("/")
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
         """Write a whole file.
 
         Object stores show an object only when it is complete. Elsewhere the file is written under another name and
@@ -130,9 +151,10 @@ class ArrowFileStore(FileStore):
         except OSError as error:
             raise CheckpointError(f"{self.uri}/{name} cannot be written: {error}") from error
 
-    def _put(self, path: str, data: bytes) -> None:
+    def _put(self, path: str, data: bytes | Iterable[bytes]) -> None:
         with self._fs.open_output_stream(path) as stream:
-            stream.write(data)
+            for piece in _pieces(data):
+                stream.write(piece)
 
     def read(self, name: str) -> bytes:
         """Read a whole file."""

@@ -2,8 +2,15 @@
 
 A state file holds the snapshots of all operators of one subtask of one level:
 
-- 4 bytes ``FSST``, 2 bytes format version, 4 bytes CRC-32 of the rest (all big-endian);
-- a pickled dict: operator uid -> pickled dict with the fields of :class:`OperatorSnapshot`.
+- 4 bytes ``FSST``, 2 bytes format version (all numbers big-endian);
+- parts, one after the other: 8 bytes length of the content, 4 bytes CRC-32 of it, 2 bytes length of the operator's
+  uid, 1 byte kind, the uid, the content.
+
+Kinds of parts: 0, a pickled dict with the fields of :class:`OperatorSnapshot`, where ``keyed`` says whether there is
+keyed state; 1, a pickled dict ``{name: (kind, namespaced, change)}``, any number of times; 2, the end of the file.
+
+The kinds of keyed state are ``value``, ``list`` and ``map``, with ``+ttl`` behind if it has a time-to-live (the change
+then holds all stamps in ``stamps``, 8 bytes each, in the order of the values), and ``timers``.
 
 All containers are plain Python data; only the user's own values and keys may be objects of other classes.
 """
@@ -12,8 +19,9 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from firesteel.errors import CheckpointError
@@ -21,12 +29,35 @@ from firesteel.state import codec
 from firesteel.state.operator_state import Snapshot as OperatorStateSnapshot
 
 _MAGIC = b"FSST"
-_VERSION = 1
-_HEADER = struct.Struct(">4sHI")
+_VERSION = 2
+_HEADER = struct.Struct(">4sH")
+_PART = struct.Struct(">QIHB")
+_FIELDS, _KEYED, _END = 0, 1, 2
 
 
-KeyedContent = dict[str, Any] | Callable[[], dict[str, Any]]
-"""Keyed state in a snapshot: the data, or a function that makes it when it is written (in another process, maybe)."""
+class StoredChanges:
+    """Changes of keyed state in a state file, each unpickled when it is reached: all might not fit into memory."""
+
+    def __init__(self) -> None:
+        self.parts: list[memoryview] = []
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return map(codec.loads, self.parts)
+
+
+class _Chained:
+    """Several iterables as one, which can be gone through more than once."""
+
+    def __init__(self, parts: list[Iterable[dict[str, Any]]]) -> None:
+        self._parts = parts
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return chain.from_iterable(self._parts)
+
+
+KeyedContent = dict[str, Any] | StoredChanges | Callable[[], Iterable[dict[str, Any]]]
+"""Keyed state in a snapshot: the data, or a function that makes it part by part when it is written (in another process,
+maybe)."""
 
 
 @dataclass
@@ -58,7 +89,8 @@ class OperatorRestore:
 
     checkpoint_id: int
     rescaled: bool
-    keyed: list[dict[str, Any]] = field(default_factory=list)
+    keyed: Iterable[dict[str, Any]] = ()
+    """Changes to apply, one after the other."""
     operator_states: list[OperatorStateSnapshot] = field(default_factory=list)
     own: list[Any] = field(default_factory=list)
     gate: dict[str, Any] | None = None
@@ -66,29 +98,73 @@ class OperatorRestore:
 
 def encode(snapshots: dict[str, OperatorSnapshot]) -> bytes:
     """The content of a state file."""
-    body = codec.dumps({uid: codec.dumps(_plain(snapshot)) for uid, snapshot in snapshots.items()})
-    return _HEADER.pack(_MAGIC, _VERSION, zlib.crc32(body)) + body
+    return b"".join(encode_parts(snapshots))
 
 
-def _plain(snapshot: OperatorSnapshot) -> dict[str, Any]:
-    keyed = snapshot.keyed
-    return {**vars(snapshot), "keyed": keyed() if callable(keyed) else keyed}
+def encode_parts(snapshots: dict[str, OperatorSnapshot]) -> Iterator[bytes]:
+    """The content of a state file, piece by piece."""
+    yield _HEADER.pack(_MAGIC, _VERSION)
+    for uid, snapshot in snapshots.items():
+        yield from _part(uid, _FIELDS, codec.dumps({**vars(snapshot), "keyed": snapshot.keyed is not None}))
+        for changes in _changes(snapshot.keyed):
+            yield from _part(uid, _KEYED, codec.dumps(changes))
+    yield from _part("", _END, b"")
 
 
-def decode(data: bytes, name: str, uids: Iterable[str]) -> dict[str, OperatorSnapshot]:
+def _changes(keyed: KeyedContent | None) -> Iterable[dict[str, Any]]:
+    if keyed is None:
+        return ()
+    if isinstance(keyed, dict):
+        return (keyed,)
+    return keyed() if callable(keyed) else keyed
+
+
+def _part(uid: str, kind: int, content: bytes) -> Iterator[bytes]:
+    name = uid.encode()
+    yield _PART.pack(len(content), zlib.crc32(content), len(name), kind) + name
+    yield content
+
+
+def decode(data: bytes | memoryview, name: str, uids: Iterable[str]) -> dict[str, OperatorSnapshot]:
     """The snapshots of the given operators in a state file; operators that are not in it are left out."""
     if len(data) < _HEADER.size:
         raise CheckpointError(f"state file {name} is cut off: it has {len(data)} bytes")
-    magic, version, checksum = _HEADER.unpack_from(data)
-    body = memoryview(data)[_HEADER.size :]
+    magic, version = _HEADER.unpack_from(data)
     if magic != _MAGIC:
         raise CheckpointError(f"{name} is not a Firesteel state file: it begins with {magic!r}")
     if version != _VERSION:
         raise CheckpointError(f"state file {name} has format {version}; this version of Firesteel reads {_VERSION}")
-    if zlib.crc32(body) != checksum:
-        raise CheckpointError(f"state file {name} is damaged: its checksum does not fit its content")
-    parts: dict[str, bytes] = codec.loads(body)
-    return {uid: OperatorSnapshot(**codec.loads(parts[uid])) for uid in uids if uid in parts}
+    wanted = set(uids)
+    found: dict[str, OperatorSnapshot] = {}
+    for uid, kind, content in _parts(memoryview(data), name):
+        if uid not in wanted:
+            continue
+        if kind == _FIELDS:
+            fields = codec.loads(content)
+            found[uid] = OperatorSnapshot(**{**fields, "keyed": StoredChanges() if fields["keyed"] else None})
+        else:
+            changes = found[uid].keyed
+            assert isinstance(changes, StoredChanges)
+            changes.parts.append(content)
+    return found
+
+
+def _parts(data: memoryview, name: str) -> Iterator[tuple[str, int, memoryview]]:
+    """All parts of a state file, each checked to be as it was written."""
+    at = _HEADER.size
+    while at + _PART.size <= len(data):
+        length, checksum, name_length, kind = _PART.unpack_from(data, at)
+        start = at + _PART.size + name_length
+        content = data[start : start + length]
+        if len(content) < length:
+            break
+        if zlib.crc32(content) != checksum or kind > _END:
+            raise CheckpointError(f"state file {name} is damaged: its checksum does not fit its content")
+        if kind == _END:
+            return
+        yield str(data[at + _PART.size : start], "utf-8", "replace"), kind, content
+        at = start + length
+    raise CheckpointError(f"state file {name} is cut off: it has {len(data)} bytes")
 
 
 def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[OperatorSnapshot]]) -> OperatorRestore:
@@ -97,14 +173,16 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
     :param histories: For each former subtask, its snapshots from the last full one on, oldest first.
     """
     restore = OperatorRestore(checkpoint_id, rescaled)
+    keyed: list[Iterable[dict[str, Any]]] = []
     for history in histories:
         if not history:
             continue
         last = history[-1]
-        restore.keyed.extend(snapshot.keyed for snapshot in history if isinstance(snapshot.keyed, dict))
+        keyed.extend(_changes(snapshot.keyed) for snapshot in history)
         restore.operator_states.append(last.operator_state)
         restore.own.append(last.own)
         if not rescaled:
             restore.gate = last.gate
+    restore.keyed = _Chained(keyed)
     restore.own = [own for own in restore.own if own is not None]
     return restore

@@ -16,6 +16,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -132,8 +133,8 @@ class CheckpointStore:
         self.files: FileStore = file_store(directory)
         self.directory = self.files.uri
 
-    def write_state(self, name: str, data: bytes) -> None:
-        """Write a state file, completely or not at all."""
+    def write_state(self, name: str, data: bytes | Iterable[bytes]) -> None:
+        """Write a state file, given at once or in pieces; completely or not at all."""
         self.files.write(f"{_STATE}/{name}", data)
 
     def read_state(self, name: str) -> bytes:
@@ -207,7 +208,7 @@ class CheckpointStore:
         self, name: str, uid: str, uids: list[str], cache: dict[str, dict[str, OperatorSnapshot]]
     ) -> OperatorSnapshot:
         if name not in cache:
-            cache[name] = decode(self.read_state(name), f"{self.directory}/{_STATE}/{name}", uids)
+            cache[name] = decode(self.files.view(f"{_STATE}/{name}"), f"{self.directory}/{_STATE}/{name}", uids)
         try:
             return cache[name][uid]
         except KeyError as error:

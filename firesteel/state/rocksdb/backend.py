@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from firesteel.state.backend import Changes, TableBackend
+from firesteel.state.backend import TIMERS, Changes, TableBackend
 from firesteel.state.rocksdb.disk import Disk
 from firesteel.state.rocksdb.keys import KeyCodec
 from firesteel.state.rocksdb.list_table import RocksListTable
@@ -90,9 +90,8 @@ class RocksDBBackend(TableBackend):
         return RocksTimerQueue(self._space(False), self.trim)
 
     def _parts(self) -> Iterator[Spillable]:
-        for declared in self.tables.values():
-            yield declared.table  # type: ignore[misc]
-        yield from self.queues.values()  # type: ignore[misc]
+        yield from (_of(declared.table) for declared in self.tables.values())
+        yield from (_of(queue) for queue in self.queues.values())
 
     # ---- memory --------------------------------------------------------------------------------------------------
 
@@ -139,7 +138,7 @@ class RocksDBBackend(TableBackend):
         self._last_compaction = self.clock.now
         for declared in self.tables.values():
             if declared.policy is not None and declared.policy.compaction:
-                declared.table.compact(declared.policy)  # type: ignore[union-attr]
+                _of(declared.table).compact(declared.policy)
 
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
@@ -147,6 +146,15 @@ class RocksDBBackend(TableBackend):
         """A full copy is taken: from now on changes are noted."""
         for part in self._parts():
             part.start_tracking()
+
+    def full_parts(self) -> Iterator[Changes]:
+        """Everything, a few thousand entries at a time."""
+        for name, declared in self.tables.items():
+            for change in _of(declared.table).full_parts():
+                yield {name: self.full_form(declared, change)}
+        for name, queue in self.queues.items():
+            for change in _of(queue).full_parts():
+                yield {name: (TIMERS, False, change)}
 
     def filters_full_copy(self, policy: TtlPolicy) -> bool:
         """Whether expired entries are left out of full copies."""
@@ -161,3 +169,8 @@ class RocksDBBackend(TableBackend):
     def close(self) -> None:
         """Delete the files."""
         self._disk.close()
+
+
+def _of(part: Table | TimerQueue) -> Any:
+    """A table or queue as what :meth:`RocksDBBackend.make_table` and ``make_timers`` made it: a ``Spillable``."""
+    return part

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Any
 
-from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
 from firesteel.state.rocksdb.views import ReadOnlyEntries
 from firesteel.state.tables import Change, ListTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
@@ -241,6 +241,19 @@ class RocksListTable(ListTable):
         change = {"puts": puts, "appended": list(self._appended.items()), "removed": removed}
         self._replaced, self._appended = {}, {}
         return change
+
+    def full_parts(self) -> Iterator[Change]:
+        """The whole table in several changes; one at least."""
+        puts: list[tuple[Any, list[Any]]] = []
+        elements = 0
+        for key in self._keys():
+            items = self._peek(key)
+            puts.append((key, items))
+            elements += len(items)
+            if elements >= PART:
+                yield {"puts": puts, "appended": [], "removed": []}
+                puts, elements = [], 0
+        yield {"puts": puts, "appended": [], "removed": []}
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""

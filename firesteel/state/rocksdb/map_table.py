@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import NUMBER, PART, SAMPLE, Space, average_bytes
 from firesteel.state.rocksdb.views import ReadOnlyEntries
 from firesteel.state.tables import ABSENT, Change, MapTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
@@ -323,19 +323,32 @@ class RocksMapTable(MapTable):
             return self.full() if len(self) else None
         return super().take_change()
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
-        puts: list[tuple[Any, Any, Any]] = []
+    def _all_entries(self) -> Iterator[tuple[Any, Any, Any]]:
+        """All entries of all maps; maps on disk do not stay in memory."""
         for key in self._keys():
             found = self._cache.get(key)
-            if found is None:  # do not keep it in memory
+            if found is None:
                 found = self._find(key)
                 assert found is not None
                 del self._cache[key]
                 self._backed.discard(key)
                 self._live -= 1
-            puts.extend((key, map_key, value) for map_key, value in found.items())
-        return {"puts": puts, "removed_keys": [], "removed": []}
+            for map_key, value in found.items():
+                yield key, map_key, value
+
+    def full_parts(self) -> Iterator[Change]:
+        """The whole table in several changes; one at least."""
+        entries = self._all_entries()
+        puts = list(islice(entries, PART))
+        while True:
+            yield {"puts": puts, "removed_keys": [], "removed": []}
+            puts = list(islice(entries, PART))
+            if not puts:
+                return
+
+    def full(self) -> Change:
+        """The whole table as a change from nothing."""
+        return {"puts": list(self._all_entries()), "removed_keys": [], "removed": []}
 
     def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
         """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""

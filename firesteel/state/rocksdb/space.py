@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 from firesteel.state import codec
 from firesteel.state.rocksdb.disk import Disk
 from firesteel.state.rocksdb.keys import KeyCodec
+from firesteel.state.tables import Change
 
 STAMP: Final = struct.Struct(">q")
 NUMBER: Final = struct.Struct(">Q")
 _LENGTH: Final = struct.Struct(">I")
 SAMPLE: Final = 16
 """How many objects to look at for :func:`average_bytes`."""
+PART: Final = 5000
+"""How many entries one part of a full copy has."""
 _OBJECT_BYTES = 200
 """What an entry costs in memory beyond its bytes: slots in dicts and sets, headers of objects."""
 
@@ -32,6 +36,9 @@ class Spillable(Protocol):
 
     def start_tracking(self) -> None:
         """Note changes from now on, for ``take_change``."""
+
+    def full_parts(self) -> Iterator[Change]:
+        """Everything in several changes; one at least, so that the restored backend knows of the table."""
 
 
 class Space:

@@ -7,7 +7,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
 from firesteel.state.tables import ABSENT, Change, ValueTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
@@ -249,6 +249,16 @@ class RocksValueTable(ValueTable):
         for key in elsewhere:
             data = data_of.get(key)
             yield key, ABSENT if data is None else space.unpack(data, space.skip_key(data))
+
+    def full_parts(self) -> Iterator[Change]:
+        """The whole table in several changes; one at least."""
+        items = self.all_items()
+        puts = list(islice(items, PART))
+        while True:
+            yield {"puts": puts, "removed": []}
+            puts = list(islice(items, PART))
+            if not puts:
+                return
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""

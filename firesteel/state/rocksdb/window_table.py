@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
 from firesteel.state.tables import ABSENT, Change
 from firesteel.state.window_table import WindowTable
 
@@ -93,6 +93,15 @@ class _PartOfWindow(dict[Any, Any]):
                 if not super().__contains__(key):
                     self._take_in(key, data, start)
         return {key: super(_PartOfWindow, self).__getitem__(key) for key in super().__iter__()}
+
+    def peek(self) -> Iterator[tuple[Any, Any]]:
+        """All items, without bringing those on disk into memory."""
+        yield from self.here()
+        space = self._space
+        for encoded, data in space.disk.scan(self._prefix):
+            key, _, start = space.read_key(encoded, len(self._prefix), data)
+            if not super().__contains__(key):
+                yield key, space.unpack(data, start)
 
     def here(self) -> list[tuple[Any, Any]]:
         """What is in memory."""
@@ -182,6 +191,27 @@ class RocksWindowTable(WindowTable):
             return super().take_change()
         self.start_tracking()
         return self.full() if len(self) else None
+
+    def _all_values(self) -> Iterator[tuple[Any, Any]]:
+        """All values; those on disk do not stay in memory."""
+        for namespace, values in self.entries.items():
+            everything = values.peek() if isinstance(values, _PartOfWindow) else iter(values.items())
+            for key, value in everything:
+                yield (key, namespace), value
+
+    def full_parts(self) -> Iterator[Change]:
+        """The whole table in several changes; one at least."""
+        items = self._all_values()
+        puts = list(islice(items, PART))
+        while True:
+            yield {"puts": puts, "removed": []}
+            puts = list(islice(items, PART))
+            if not puts:
+                return
+
+    def full(self) -> Change:
+        """The whole table as a change from nothing."""
+        return {"puts": list(self._all_values()), "removed": []}
 
     def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
         """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
