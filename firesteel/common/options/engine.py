@@ -26,7 +26,6 @@ __all__ = [
     "AUTO_GENERATE_UIDS",
     "GLOBAL_JOB_PARAMETERS",
     "EXECUTION_TARGET",
-    "ATTACHED",
     "MASTER",
     "EPOCH_MAX_RECORDS",
     "EPOCH_TARGET_DURATION",
@@ -139,13 +138,6 @@ EXECUTION_TARGET = ConfigOption(
     EnumValue(("spark", "in-process")),
     "spark",
     "Run on Spark, or in the driver's own process, where debuggers stop at breakpoints.",
-    _GROUP,
-)
-ATTACHED = ConfigOption(
-    "execution.attached",
-    _BOOLEAN,
-    True,
-    "Whether `execute()` waits for the end of the job. True here, because the driver is part of the job.",
     _GROUP,
 )
 MASTER = ConfigOption(

@@ -38,6 +38,12 @@ GENERIC_TYPES = ConfigOption(
     True,
     no_meaning="all records are pickled, so generic types are no slower path that one could forbid",
 )
+ATTACHED = ConfigOption(
+    "execution.attached",
+    _BOOLEAN,
+    True,
+    no_meaning="the driver is part of the job: execute() waits for its end, execute_async() does not",
+)
 OBJECT_REUSE = ConfigOption(
     "pipeline.object-reuse",
     _BOOLEAN,

@@ -73,7 +73,7 @@ def test_values_are_read_by_their_type(option: Any, given: Any, value: Any) -> N
         ("parallelism.default", True, "a whole number"),
         ("execution.checkpointing.interval", "10 parsecs", "'10 s'"),
         ("execution.checkpointing.interval", -1, "a duration"),
-        ("execution.attached", "yes", "true or false"),
+        ("firesteel.progress", "yes", "true or false"),
         ("state.backend.rocksdb.memory.fixed-per-slot", "lots", "'64 mb'"),
         ("execution.target", "local", "one of spark, in-process"),
         ("pipeline.global-job-parameters", "nocolon", "key1:value1"),
@@ -134,12 +134,12 @@ def test_older_names_mean_the_same_option() -> None:
 
 def test_typed_getters_and_setters() -> None:
     configuration = Configuration()
-    configuration.set_integer("parallelism.default", 4).set_boolean("execution.attached", False)
+    configuration.set_integer("parallelism.default", 4).set_boolean("firesteel.progress", False)
     configuration.set_float("restart-strategy.exponential-delay.jitter-factor", 0.5)
     configuration.set_string("pipeline.name", "job")
     configuration.set_bytearray("spark.secret", bytearray(b"ab"))
     assert configuration.get_integer("parallelism.default", 0) == 4
-    assert configuration.get_boolean("execution.attached", True) is False
+    assert configuration.get_boolean("firesteel.progress", True) is False
     assert configuration.get_float("restart-strategy.exponential-delay.jitter-factor", 0) == 0.5
     assert configuration.get_string("pipeline.name", "") == "job"
     assert configuration.get_bytearray("spark.secret", bytearray()) == b"ab"
