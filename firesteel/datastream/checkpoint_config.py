@@ -47,7 +47,11 @@ class CheckpointConfig:
         return CheckpointingMode[self._value(options.CHECKPOINT_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Set what is promised after a recovery: EXACTLY_ONCE unless set."""
+        """Set what is promised after a recovery: EXACTLY_ONCE unless set.
+
+        AT_LEAST_ONCE is accepted and changes nothing: what it saves in Flink, the alignment of barriers, costs nothing
+        where barriers are the ends of epochs, so state stays exact in both modes.
+        """
         method = "set_checkpointing_mode"
         mode = arguments.member(method, "checkpointing_mode", checkpointing_mode, CheckpointingMode)
         return self._set(options.CHECKPOINT_MODE, mode.name)
@@ -78,9 +82,14 @@ class CheckpointConfig:
         return self._value(options.CHECKPOINT_MIN_PAUSE)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
-        """Leave at least so many milliseconds between the end of a checkpoint and the start of the next."""
+        """Leave at least so many milliseconds between the end of a checkpoint and the start of the next.
+
+        So only one is under way at a time: more than one at once, if set, is refused.
+        """
         method, argument = "set_min_pause_between_checkpoints", "min_pause_between_checkpoints"
         pause = arguments.whole_number(method, argument, min_pause_between_checkpoints, least=0)
+        if pause > 0:
+            self._refuse_contradiction(method, self.get_max_concurrent_checkpoints(), pause)
         return self._set(options.CHECKPOINT_MIN_PAUSE, pause)
 
     def get_max_concurrent_checkpoints(self) -> int:
@@ -91,12 +100,16 @@ class CheckpointConfig:
         """Let so many checkpoints be under way at once; with a pause between them set, only 1 makes sense."""
         method, argument = "set_max_concurrent_checkpoints", "max_concurrent_checkpoints"
         count = arguments.whole_number(method, argument, max_concurrent_checkpoints, least=1)
-        if count > 1 and self.get_min_pause_between_checkpoints() > 0:
-            raise ConfigurationError(
-                f"{method}: {count} checkpoints at once contradict the pause of "
-                f"{self.get_min_pause_between_checkpoints()} ms between checkpoints. Set one or the other."
-            )
+        self._refuse_contradiction(method, count, self.get_min_pause_between_checkpoints())
         return self._set(options.CHECKPOINT_MAX_CONCURRENT, count)
+
+    @staticmethod
+    def _refuse_contradiction(method: str, at_once: int, pause: int) -> None:
+        if at_once > 1 and pause > 0:
+            raise ConfigurationError(
+                f"{method}: {at_once} checkpoints at once contradict the pause of {pause} ms between checkpoints. "
+                "Set one or the other."
+            )
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
         """How many checkpoints in a row may fail before the job does."""
@@ -166,7 +179,11 @@ class CheckpointConfig:
         return self._value(options.CHECKPOINT_UNALIGNED)
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Kept, and true in effect whatever is set: no record is under way at the end of an epoch."""
+        """Kept, and true in effect whatever is set.
+
+        Unaligned checkpoints exist to store records that are under way when a barrier overtakes them. Here barriers
+        are the ends of epochs, and at the end of an epoch no record is under way: a checkpoint waits for nobody.
+        """
         flag = arguments.flag("enable_unaligned_checkpoints", "enabled", enabled)
         return self._set(options.CHECKPOINT_UNALIGNED, flag)
 

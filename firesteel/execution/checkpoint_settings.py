@@ -19,6 +19,7 @@ from firesteel.common.options import (
     RECOVERY_PATH,
     SAVEPOINT_DIR,
 )
+from firesteel.errors import ConfigurationError
 
 
 @dataclass(frozen=True)
@@ -40,17 +41,23 @@ class CheckpointSettings:
     ignore_unclaimed: bool
 
     @staticmethod
-    def of(configuration: Configuration) -> CheckpointSettings:
-        """Read the settings."""
+    def of(configuration: Configuration, batch_mode: bool = False) -> CheckpointSettings:
+        """Read the settings. In BATCH mode there are no checkpoints: a restart reads everything anew."""
         min_pause: int = configuration.get(CHECKPOINT_MIN_PAUSE)
+        max_concurrent: int = configuration.get(CHECKPOINT_MAX_CONCURRENT)
+        if min_pause and max_concurrent > 1:
+            raise ConfigurationError(
+                f"{CHECKPOINT_MAX_CONCURRENT.key} is {max_concurrent} and {CHECKPOINT_MIN_PAUSE.key} is {min_pause} "
+                "ms: checkpoints with a pause between them are never under way at once. Set one or the other"
+            )
         return CheckpointSettings(
-            interval=configuration.get(CHECKPOINT_INTERVAL) or None,
+            interval=None if batch_mode else configuration.get(CHECKPOINT_INTERVAL) or None,
             directory=configuration.get(CHECKPOINT_DIR),
             savepoint_directory=configuration.get(SAVEPOINT_DIR),
             retained=configuration.get(CHECKPOINT_RETAINED),
             timeout=configuration.get(CHECKPOINT_TIMEOUT),
             min_pause=min_pause,
-            max_concurrent=1 if min_pause else configuration.get(CHECKPOINT_MAX_CONCURRENT),
+            max_concurrent=max_concurrent,
             tolerable_failures=configuration.get(CHECKPOINT_TOLERABLE_FAILURES),
             max_size=configuration.get(CHECKPOINT_MAX_SIZE),
             keep_when_cancelled=configuration.get(CHECKPOINT_RETENTION) == "RETAIN_ON_CANCELLATION",

@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from firesteel.errors import CheckpointError, StateMigrationError
+from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
 from firesteel.execution.directory_lock import DirectoryLock
 from firesteel.execution.host import LevelResult
+from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_misfit
 from firesteel.model.sink import Committer
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
@@ -57,13 +58,13 @@ class CheckpointCoordinator:
     """
 
     def __init__(self, plan: JobPlan, every_epoch: bool, clock: Callable[[], int]) -> None:
-        self.settings = CheckpointSettings.of(plan.configuration)
+        self.settings = CheckpointSettings.of(plan.configuration, plan.batch_mode)
         self.completed: list[CompletedCheckpoint] = []
         self.failed = 0
         self.next_id = 1
         self._plan = plan
         self._clock = clock
-        self._every_epoch = every_epoch
+        self._every_epoch = every_epoch and not plan.batch_mode
         self._temporary = False
         self.store = self._open_store()
         self._lock = None if self.store is None else DirectoryLock(self.store.files)
@@ -72,6 +73,9 @@ class CheckpointCoordinator:
         self._pending: list[PendingCheckpoint] = []
         self._carried: list[Callable[[], None]] = []
         """What waited for checkpoints that were given up: waits for the next one."""
+        self._abandoned: set[str] = set()
+        """State files of checkpoints that were given up: some may still be under way."""
+        self._paused: str | None = None
         self._retained: list[Manifest] = []
         self._last_snapshot: Manifest | None = None
         """The newest snapshot taken, complete or not: the next change builds on its files."""
@@ -94,7 +98,8 @@ class CheckpointCoordinator:
 
     def open(self) -> Manifest | None:
         """Take hold of the directory and find what to go on from: what the user names, or what is there."""
-        if self._lock is not None:
+        if self.store is not None and self._lock is not None:
+            self.store.refuse_other_use()
             self._lock.acquire(self._clock())
         manifest: Manifest | None = None
         if self.settings.recovery_path is not None:
@@ -102,34 +107,27 @@ class CheckpointCoordinator:
         if self.store is not None:
             manifest = self._adopt(self.store, manifest)
         if manifest is not None:
-            self._refuse_misfit(manifest)
+            refuse_incomplete(manifest)
+            if not self.settings.ignore_unclaimed:
+                refuse_misfit(self._plan, manifest)
             self._commit_again(manifest)
         return manifest
 
     def _adopt(self, store: CheckpointStore, chosen: Manifest | None) -> Manifest | None:
         """Take over the checkpoints in the directory, and sweep what a crash has left behind."""
         ids = store.checkpoint_ids()
-        self._retained = [store.read_checkpoint(number) for number in ids]
+        self._retained, damaged = readable_checkpoints(store, ids)
         self.next_id = 1 + max([*ids, chosen.checkpoint_id if chosen is not None else 0], default=0)
+        if damaged and chosen is None:
+            raise CheckpointError(
+                f"{damaged[0]}. To go on from another checkpoint or savepoint, set execution.state-recovery.path; to "
+                "begin anew, set another execution.checkpointing.dir"
+            )
         needed: set[str] = set().union(*(manifest.all_files() for manifest in self._retained))
-        for name in store.state_names():
+        for name in () if damaged else store.state_names():
             if name not in needed:
                 store.delete_state(name)
         return chosen or (self._retained[-1] if self._retained else None)
-
-    def _refuse_misfit(self, manifest: Manifest) -> None:
-        """State without an operator that claims it means that the program is another one."""
-        operators = {operator.info.uid for chain in self._plan.chains for operator in chain.operators}
-        unclaimed = [uid for uid, stored in manifest.operators.items() if stored.stateful and uid not in operators]
-        if unclaimed and not self.settings.ignore_unclaimed:
-            fresh = sorted(operators - set(manifest.operators))
-            raise StateMigrationError(
-                f"the {manifest.kind} {manifest.checkpoint_id} in {manifest.directory} (of job {manifest.job_name!r}) "
-                f"does not fit this program.\n  state without an operator: {', '.join(sorted(unclaimed))}\n"
-                f"  operators without state:   {', '.join(fresh) or 'none'}\n"
-                "Give operators the uids they had (uid('...')), start with another checkpoint directory, or allow the "
-                "state to be dropped (execution.state-recovery.ignore-unclaimed-state: true)"
-            )
 
     # --- taking checkpoints -------------------------------------------------------------------------
 
@@ -140,11 +138,13 @@ class CheckpointCoordinator:
 
     def due(self, now: int) -> bool:
         """Whether the next epoch should end with a snapshot."""
+        if self._paused is not None:
+            return False
         if self._every_epoch:
             return True
         interval = self.settings.interval
         if interval is None:
-            return bool(self._committers)
+            return bool(self._committers) and not self._plan.batch_mode
         if self._last_started is None:
             self._last_started = now
         return (
@@ -155,9 +155,22 @@ class CheckpointCoordinator:
 
     def next_due(self) -> int | None:
         """When the next checkpoint is due, if they are on."""
-        if self.settings.interval is None or self._last_started is None:
+        if self.settings.interval is None or self._last_started is None or self._paused is not None:
             return None
         return max(self._last_started + self.settings.interval, self._last_ended + self.settings.min_pause)
+
+    def pause(self, reason: str | None) -> None:
+        """Take no checkpoints, for this reason; or take them again."""
+        if reason is not None and self._paused is None and (self.enabled or self._every_epoch):
+            log.warning("checkpoints pause: %s", reason)
+        elif reason is None and self._paused is not None and (self.enabled or self._every_epoch):
+            log.info("checkpoints go on")
+        self._paused = reason
+
+    @property
+    def paused(self) -> str | None:
+        """Why no checkpoints are taken now."""
+        return self._paused
 
     @property
     def full_snapshot_due(self) -> bool:
@@ -219,32 +232,31 @@ class CheckpointCoordinator:
                 if self._clock() - first.started >= self.settings.timeout:
                     self.fail(f"checkpoint {first.manifest.checkpoint_id} was not complete within its time")
                 return
-            if self._is_too_large(first):
+            try:
+                path = self._write_manifest(first)
+            except CheckpointError as error:
+                self.fail(f"checkpoint {first.manifest.checkpoint_id} could not be completed: {error}")
                 return
             self._pending.pop(0)
-            self._complete(first)
+            self._complete(first, path)
 
-    def _is_too_large(self, pending: PendingCheckpoint) -> bool:
-        limit = self.settings.max_size
-        if limit is None or self.store is None:
-            return False
-        size = sum(self.store.state_size(name) for name in pending.files)
-        if size <= limit:
-            return False
-        self.fail(
-            f"checkpoint {pending.manifest.checkpoint_id} has {size} bytes of state, and those that are kept with the "
-            f"driver may have {limit}: set execution.checkpointing.dir, or a larger firesteel.checkpoint.max-size"
-        )
-        return True
+    def _write_manifest(self, pending: PendingCheckpoint) -> str:
+        if self.store is None:
+            return ""
+        manifest, limit = pending.manifest, self.settings.max_size
+        manifest.state_bytes = sum(self.store.state_size(name) for name in pending.files)
+        if limit is not None and manifest.state_bytes > limit:
+            raise CheckpointError(
+                f"it has {manifest.state_bytes} bytes of state, and those that are kept with the driver may have "
+                f"{limit}: set execution.checkpointing.dir, or a larger firesteel.checkpoint.max-size"
+            )
+        path = self.store.write_manifest(manifest)
+        manifest.directory = self.store.directory
+        self._retained.append(manifest)
+        return path
 
-    def _complete(self, pending: PendingCheckpoint) -> None:
+    def _complete(self, pending: PendingCheckpoint, path: str) -> None:
         manifest = pending.manifest
-        path = ""
-        if self.store is not None:
-            manifest.state_bytes = sum(self.store.state_size(name) for name in pending.files)
-            path = self.store.write_manifest(manifest)
-            manifest.directory = self.store.directory
-            self._retained.append(manifest)
         self._commit(manifest.committables)
         for action in pending.on_complete:
             action()
@@ -266,13 +278,7 @@ class CheckpointCoordinator:
     def fail(self, reason: str) -> None:
         """Give up all checkpoints under way: each builds on the one before. The next one stands by itself."""
         log.warning("%s; it is given up", reason)
-        abandoned, self._pending = self._pending, []
-        for pending in abandoned:
-            for uid, committables in pending.manifest.committables.items():
-                self._uncommitted.setdefault(uid, []).extend(committables)
-            self._carried.extend(pending.on_complete)
-        self._full_due = True
-        self._last_snapshot = None
+        self._abandon()
         self.failed += 1
         self._consecutive_failures += 1
         if self._consecutive_failures > self.settings.tolerable_failures:
@@ -280,17 +286,48 @@ class CheckpointCoordinator:
                 f"{reason}, and no more than {self.settings.tolerable_failures} failures are tolerated"
             )
 
+    def decline(self, results: list[LevelResult]) -> None:
+        """The snapshots in these results are of no use, which is nobody's fault: forget them."""
+        self._abandoned |= {result.state_file for result in results if result.state_file is not None}
+        self._abandon()
+
+    def _abandon(self) -> None:
+        """Go back to where no checkpoint is under way; what waited for one waits for the next."""
+        abandoned, self._pending = self._pending, []
+        uncommitted: dict[str, list[Any]] = {}
+        for committables in (*(pending.manifest.committables for pending in abandoned), self._uncommitted):
+            for uid, prepared in committables.items():
+                uncommitted.setdefault(uid, []).extend(prepared)
+        self._uncommitted = uncommitted
+        for pending in abandoned:
+            self._carried.extend(pending.on_complete)
+            self._abandoned |= pending.files
+        self._full_due = True
+        self._last_snapshot = None
+        if self.store is not None:
+            ids = [pending.manifest.checkpoint_id for pending in abandoned]
+            self._cleaner.submit(_delete, self.store, ids, self._take_abandoned(self.store))
+
+    def _take_abandoned(self, store: CheckpointStore) -> list[str]:
+        """The files of checkpoints that were given up which are there by now."""
+        there = sorted(name for name in self._abandoned if store.has_state(name))
+        self._abandoned.difference_update(there)
+        return there
+
     def _clean_up(self, store: CheckpointStore) -> None:
         """Forget checkpoints beyond the number to keep, and their files, in the background."""
         dropped, self._retained = self._retained[: -self.settings.retained], self._retained[-self.settings.retained :]
-        if not dropped:
+        abandoned = self._take_abandoned(store)
+        if not dropped and not abandoned:
             return
         kept = [*self._retained, *(pending.manifest for pending in self._pending)]
         needed: set[str] = set().union(*(manifest.all_files() for manifest in kept))
         garbage = set().union(*(manifest.all_files() for manifest in dropped)) - needed
         if self._lock is not None:
             self._lock.renew(self._clock())
-        self._cleaner.submit(_delete, store, [manifest.checkpoint_id for manifest in dropped], sorted(garbage))
+        self._cleaner.submit(
+            _delete, store, [manifest.checkpoint_id for manifest in dropped], [*sorted(garbage), *abandoned]
+        )
 
     # --- sinks --------------------------------------------------------------------------------------
 
@@ -316,8 +353,8 @@ class CheckpointCoordinator:
         for committables in lost:
             for uid, prepared in committables.items():
                 self._committers[uid].abort(prepared)
-        self._uncommitted, self._pending, self._carried = {}, [], []
-        self._last_snapshot, self._full_due = None, True
+        self._abandon()
+        self._uncommitted, self._carried, self._paused = {}, [], None
         if self.latest is not None:
             self._commit_again(self.latest)
         return self.latest
@@ -327,7 +364,8 @@ class CheckpointCoordinator:
         for committer in self._committers.values():
             committer.close()
         self._cleaner.shutdown(wait=True)
-        if self.store is not None:
+        if self.store is not None and self._lock is not None and self._lock.held:
+            _delete(self.store, [], self._take_abandoned(self.store))
             if finished or self._temporary or (cancelled and not self.settings.keep_when_cancelled):
                 self.store.delete_everything()
             if self._temporary and isinstance(self.store.files, LocalFileStore):
@@ -359,6 +397,8 @@ def build_manifest(
             operators[uid].files[result.index] = [*earlier, result.state_file]
         for uid in result.stateful_uids:
             operators[uid].stateful = True
+        for uid in result.report.union_state if result.report is not None else ():
+            operators[uid].union = True
     return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state, committables)
 
 

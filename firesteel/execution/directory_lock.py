@@ -25,6 +25,8 @@ class DirectoryLock:
         self._files = files
         self._owner = uuid.uuid4().hex
         self._handle: IO[str] | None = None
+        self.held = False
+        """Whether the directory is this job's."""
 
     def acquire(self, now: int) -> None:
         """Take the lock, or raise :class:`CheckpointError` if another job has it."""
@@ -32,6 +34,7 @@ class DirectoryLock:
             self._lock_file(self._files.uri)
         else:
             self._take_lease(now)
+        self.held = True
 
     def _lock_file(self, directory: str) -> None:
         os.makedirs(directory, exist_ok=True)
@@ -60,8 +63,9 @@ class DirectoryLock:
         if self._handle is not None:
             self._handle.close()
             self._handle = None
-        elif not isinstance(self._files, LocalFileStore):
+        elif self.held:
             self._files.delete(_NAME)
+        self.held = False
 
 
 def _locked(directory: str) -> CheckpointError:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from firesteel.common import JobStatus
 from firesteel.common.options import EPOCH_MAX_RECORDS, EPOCH_TARGET_DURATION, PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
-from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError
+from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
@@ -21,6 +21,7 @@ from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
 from firesteel.execution.job_metrics import EpochStats, job_watermark, newest_timestamp
 from firesteel.execution.progress import ProgressLine
+from firesteel.execution.recovery import unsafe_end
 from firesteel.execution.savepoints import SavepointRequest, write_savepoint
 from firesteel.execution.sources import SourceCoordinator
 from firesteel.model.source import DriverSource
@@ -35,6 +36,7 @@ from firesteel.state.store import Manifest
 log = logging.getLogger("firesteel.driver")
 _POLL_SECONDS = 0.1
 _LONGEST_WAIT_SECONDS = 1.0
+_ABOUT_STORED_STATE = {error.__name__: error for error in (CheckpointError, StateMigrationError)}
 
 
 @dataclass
@@ -122,6 +124,8 @@ class JobDriver:
         self._epoch = 0
         self._next_timer: int | None = None
         self._completed_checkpoint: int | None = None
+        self._holds_output = plan.batch_mode and self._restarts is not None
+        """A BATCH job that fails reads everything anew: its output is handed out when it cannot come again."""
         codec.register_serializers(plan.settings.get("serializers", ()))  # collected records are unpacked here
         job.metrics.start(plan)
         job.checkpoints = self._checkpoints.completed
@@ -146,6 +150,7 @@ class JobDriver:
 
     def _run_with_restarts(self, run: _Run) -> BaseException | None:
         """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
+        first_cause: BaseException | None = None
         while True:
             try:
                 self._sources.start(run.restore.driver.get("sources") if run.restore else None)
@@ -159,8 +164,9 @@ class JobDriver:
             except Exception as source_error:  # raised by a source in the driver
                 cause = source_error
             delay = self._restarts.on_failure(self._clock()) if self._restarts is not None else None
-            if delay is None:
-                return cause
+            if delay is None or _hopeless(run, cause):
+                return cause if first_cause is None else _job_failure(cause, run.generation, first_cause)
+            first_cause = first_cause or cause
             run = self._restart(run, cause, delay)
             if self._job.cancel_requested:
                 return self._cancellation()
@@ -239,7 +245,11 @@ class JobDriver:
         ended = all(self._ended(result) for result in results)
         self._checkpoints.collect_committables(results)
         self._collect(run, results)
+        self._checkpoints.pause(unsafe_end(self._plan, results))
         checkpoint_id = self._checkpoint(run, results, now, snapshot, ended)
+        if not self._cluster.pinned:  # a subtask that moves goes on from exactly here, or not at all
+            latest = self._checkpoints.latest
+            run.restore = latest if latest is not None and latest.checkpoint_id == checkpoint_id else None
         if savepoint is not None and target is not None:
             ended = self._finish_savepoint(run, savepoint, target, results, now) or ended
         self._measure(results, time.monotonic() - started, checkpoint_id)
@@ -297,9 +307,12 @@ class JobDriver:
         """Follow up a snapshot, or the end of the job: with checkpoints on, the end is one more checkpoint."""
         if ended and not self._checkpoints.enabled:
             self._checkpoints.commit_rest()
+        elif self._checkpoints.paused is not None and snapshot:
+            self._checkpoints.decline(results)
+            return None
         elif snapshot or ended:
             return self._begin_checkpoint(run, results, now, wait=ended)
-        if not self._checkpoints.enabled:
+        if not self._checkpoints.enabled and (ended or not self._holds_output):
             self._deliver(self._take_collected(run))
         return None
 
@@ -324,8 +337,6 @@ class JobDriver:
                 self._checkpoints.fail(problems[0])
         except CheckpointError as error:
             raise EpochFailedError(error) from error
-        if not self._cluster.pinned:
-            run.restore = self._checkpoints.latest
         return checkpoint_id
 
     def _finish_savepoint(
@@ -429,11 +440,32 @@ class JobDriver:
                 )
 
 
-def _job_failure(error: BaseException) -> JobFailedError:
-    """The error that the user sees."""
-    if isinstance(error, OperatorFailure):
-        return JobFailedError(error.describe())
-    return _because(JobFailedError(f"{type(error).__name__}: {error}"), error)
+def _job_failure(error: BaseException, restarts: int = 0, first: BaseException | None = None) -> JobFailedError:
+    """The error that the user sees; ``first``: what the job was restarted for the first time."""
+    text = error.describe() if isinstance(error, OperatorFailure) else f"{type(error).__name__}: {error}"
+    if first is not None:
+        headline = f"{type(first).__name__}: {first}" if not isinstance(first, OperatorFailure) else str(first)
+        text += f"\n  restarts: {restarts}; the first failure was: {headline.partition(chr(10))[0]}"
+    return _because(JobFailedError(text), _cause(error))
+
+
+def _cause(error: BaseException) -> BaseException | None:
+    """What failed, as an exception that can be told apart. What happened in workers comes as text."""
+    if not isinstance(error, OperatorFailure):
+        return error
+    about_state = _ABOUT_STORED_STATE.get(error.exception_type)
+    return None if about_state is None else about_state(error.message)
+
+
+def _hopeless(run: _Run, cause: BaseException) -> bool:
+    """Whether the job could not even begin with the state it was given: no restart changes that."""
+    return (
+        run.generation == 0
+        and run.first
+        and run.restore is not None
+        and isinstance(cause, OperatorFailure)
+        and cause.exception_type in _ABOUT_STORED_STATE
+    )
 
 
 def _because(failure: JobFailedError, cause: BaseException | None) -> JobFailedError:

@@ -224,7 +224,8 @@ class SubtaskHost:
             store = CheckpointStore(task.restore.directory)
             for layout in layouts:
                 uids = [operator.info.uid for operator in layout.operators]
-                settings.restores.update(store.load(task.restore, uids, task.index, layout.parallelism))
+                scale = (layout.parallelism, layout.max_parallelism)
+                settings.restores.update(store.load(task.restore, uids, task.index, *scale, share_union=True))
         return LevelSubtask(task.level, task.index, layouts, settings)
 
     def _poison(self, task: LevelTask, result: LevelResult) -> list[ChunkRow]:

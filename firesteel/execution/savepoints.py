@@ -10,6 +10,7 @@ from typing import Any
 from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoints import build_manifest
 from firesteel.execution.host import LevelResult
+from firesteel.execution.recovery import unsafe_end
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state.store import CheckpointStore
 
@@ -45,8 +46,13 @@ def write_savepoint(
     """Complete a savepoint whose state files have been written: check that they are there, write the manifest."""
     store = CheckpointStore(target)
     problems = [problem for result in results for problem in result.write_problems]
-    if problems:
-        raise CheckpointError(f"the savepoint in {target} could not be written: {problems[0]}")
-    manifest = build_manifest(plan, "savepoint", checkpoint_id, now, results, {}, driver_state, committables)
-    manifest.state_bytes = sum(store.state_size(name) for name in manifest.all_files())
-    return store.write_manifest(manifest)
+    problem = unsafe_end(plan, results) or next(iter(problems), None)
+    try:
+        if problem is not None:
+            raise CheckpointError(f"the savepoint in {target} could not be written: {problem}")
+        manifest = build_manifest(plan, "savepoint", checkpoint_id, now, results, {}, driver_state, committables)
+        manifest.state_bytes = sum(store.state_size(name) for name in manifest.all_files())
+        return store.write_manifest(manifest)
+    except CheckpointError:
+        store.files.delete("")  # the directory was made for this savepoint
+        raise

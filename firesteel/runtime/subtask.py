@@ -117,6 +117,8 @@ class SubtaskReport:
     """(edge, from_subtask) -> the producer's attempt and the chunks received."""
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     """Operator uid -> its numbers."""
+    union_state: list[str] = field(default_factory=list)
+    """The uids of operators with union list state."""
 
 
 class ChainInstance:
@@ -212,9 +214,11 @@ class ChainInstance:
         context = operator.context
         if context.keyed_state is not None:
             groups = group_range(self._subtask, context.parallelism, context.max_parallelism)
+            context.keyed_state.types.update(restore.types)
             for change in restore.keyed:
                 context.keyed_state.apply(change, groups if restore.rescaled else None)
-        context.operator_state.restore(restore.operator_states, self._subtask, context.parallelism)
+        place = (self._subtask, context.parallelism) if restore.everyones else (0, 1)
+        context.operator_state.restore(restore.operator_states, *place)
         operator.restore(restore.own)
         if operator is self.head.operator and restore.gate is not None:
             self.gate.restore(restore.gate)
@@ -314,6 +318,7 @@ class ChainInstance:
                 operator_state=context.operator_state.snapshot(),
                 own=link.call(operator.snapshot),
                 gate=self.gate.snapshot() if link is self.head and self.layout.inputs else None,
+                types={} if context.keyed_state is None else dict(context.keyed_state.types),
             )
 
     @staticmethod
@@ -345,6 +350,8 @@ class ChainInstance:
                     report.feedback.setdefault(operator.head, []).append(chunk)
             elif isinstance(operator, IterationHead):
                 report.loop_inputs_ended[planned.id] = operator.input_ended
+            if operator.context.operator_state.has_union_state:
+                report.union_state.append(planned.info.uid)
             report.metrics[planned.info.uid] = self._metrics(planned, link)
 
     def _metrics(self, planned: _Operator, link: ChainLink) -> dict[str, Any]:

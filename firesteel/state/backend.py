@@ -7,8 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
+from firesteel.common import TypeInformation
 from firesteel.errors import NoKeyError, StateMigrationError
 from firesteel.state.key_groups import key_group
+from firesteel.state.schema import Schema, difference, schema_of, text_of
 from firesteel.state.tables import TABLE_KINDS, Change, ListTable, MapTable, Table, ValueTable
 from firesteel.state.timers import TimerQueue
 from firesteel.state.ttl import Now, TtlPolicy, join_stamps, live_part, split_stamps, stored_kind, table_kind
@@ -103,6 +105,22 @@ class KeyedStateBackend(ABC):
         self.scope = KeyScope()
         self.max_parallelism = max_parallelism
         self.clock: Now = _Stopped()
+        self.types: dict[str, Schema] = {}
+        """The declared type of each state that has one, by name: as stored, then as the program says."""
+
+    def declare_type(self, name: str, type_info: TypeInformation | None) -> None:
+        """The program has said what the state of that name holds; what is stored must fit it."""
+        declared = schema_of(type_info)
+        if declared is None:
+            return
+        problem = difference(self.types.get(name), declared)
+        if problem is not None:
+            raise StateMigrationError(
+                f"state {name!r} was stored with the type {text_of(self.types[name])} and is now declared with the "
+                f"type {text_of(declared)}: {problem}. Give the state another name, or convert it: read the savepoint "
+                "with firesteel.state_processor and write a new one"
+            )
+        self.types[name] = declared
 
     @abstractmethod
     def table(self, name: str, kind: str, namespaced: bool = False, expires: bool = False) -> Table:

@@ -327,6 +327,7 @@ class StateHandles:
         if found is not None:
             self._refuse_mismatch(found[0], descriptor)
             return found[1]
+        self._backend.declare_type(self._prefix + name, descriptor.type_info)
         handle = self._make(descriptor)
         self._handles[name] = (descriptor, handle)
         return handle

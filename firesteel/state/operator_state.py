@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -19,6 +20,9 @@ from firesteel.state.handles import Check, type_check
 SPLIT = "split"
 UNION = "union"
 BROADCAST = "broadcast"
+
+log = logging.getLogger("firesteel.state")
+_MANY_ELEMENTS = 100_000
 
 # What is stored: name -> (how it is redistributed, content)
 Snapshot = dict[str, tuple[str, Any]]
@@ -174,6 +178,7 @@ class OperatorStateBackend(OperatorStateStore):
         self._lists: dict[str, tuple[str, OperatorListState]] = {}
         self._maps: dict[str, BroadcastHandle] = {}
         self._restored: dict[str, tuple[str, Any]] = {}
+        self._warned: set[str] = set()
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
         """List state that is dealt out evenly when the job is rescaled."""
@@ -225,11 +230,24 @@ class OperatorStateBackend(OperatorStateStore):
             raise StateError(f"operator state {name!r} was stored as {stored_mode} state, not as {mode} state")
         return content
 
+    @property
+    def has_union_state(self) -> bool:
+        """Whether there is list state of which every subtask gets all elements."""
+        return any(mode == UNION for mode, _ in (*self._lists.values(), *self._restored.values()))
+
     def snapshot(self) -> Snapshot:
         """All states as plain data, with what was restored and not asked for since."""
         snapshot: Snapshot = dict(self._restored)
         for name, (mode, state) in self._lists.items():
             snapshot[name] = (mode, list(state.items))
+            if mode == UNION and len(state.items) >= _MANY_ELEMENTS and name not in self._warned:
+                self._warned.add(name)
+                log.warning(
+                    "union list state %r has %d elements in one subtask: on recovery every subtask reads all elements "
+                    "of all subtasks. List state that is split evenly has no such cost",
+                    name,
+                    len(state.items),
+                )
         for name, handle in self._maps.items():
             snapshot[name] = (BROADCAST, dict(handle.mapping))
         return snapshot
@@ -238,10 +256,11 @@ class OperatorStateBackend(OperatorStateStore):
         """Take this subtask's share of what all former subtasks stored."""
         modes = {name: mode for snapshot in snapshots for name, (mode, _) in snapshot.items()}
         for name, mode in modes.items():
-            parts = [snapshot[name][1] for snapshot in snapshots if name in snapshot]
             if mode == BROADCAST:
-                share: Any = dict(parts[subtask_index % len(parts)])
+                copies = [snapshot[name][1] for snapshot in snapshots if name in snapshot]
+                share: Any = dict(copies[subtask_index % len(copies)])
             else:
+                parts = [snapshot[name][1] if name in snapshot else [] for snapshot in snapshots]
                 elements = [element for part in parts for element in part]
                 share = elements if mode == UNION else _even_share(parts, elements, subtask_index, parallelism)
             self._restored[name] = (mode, share)

@@ -26,7 +26,9 @@ from typing import Any
 
 from firesteel.errors import CheckpointError
 from firesteel.state import codec
+from firesteel.state.evolution import load_changes, load_fields
 from firesteel.state.operator_state import Snapshot as OperatorStateSnapshot
+from firesteel.state.schema import Schema
 
 _MAGIC = b"FSST"
 _VERSION = 2
@@ -38,11 +40,12 @@ _FIELDS, _KEYED, _END = 0, 1, 2
 class StoredChanges:
     """Changes of keyed state in a state file, each unpickled when it is reached: all might not fit into memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, uid: str) -> None:
         self.parts: list[memoryview] = []
+        self._uid = uid
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return map(codec.loads, self.parts)
+        return (load_changes(part, self._uid) for part in self.parts)
 
 
 class _Chained:
@@ -69,6 +72,7 @@ class OperatorSnapshot:
     :param operator_state: ``{name: (redistribution, content)}``; always whole.
     :param own: What the operator's ``snapshot()`` gave; always whole.
     :param gate: Watermark, idleness and end of each input channel of a chain's head.
+    :param types: The declared types of keyed states, by name: see ``state.schema``.
     """
 
     keyed: KeyedContent | None
@@ -76,6 +80,7 @@ class OperatorSnapshot:
     operator_state: OperatorStateSnapshot
     own: Any
     gate: dict[str, Any] | None = None
+    types: dict[str, Schema] = field(default_factory=dict)
 
     @property
     def has_state(self) -> bool:
@@ -85,7 +90,10 @@ class OperatorSnapshot:
 
 @dataclass
 class OperatorRestore:
-    """What an operator subtask goes on from: what one former subtask stored, or what all stored if it is rescaled."""
+    """What an operator subtask goes on from: what one former subtask stored, or what all stored if it is rescaled.
+
+    :param operator_states: One for each former subtask, in order, if ``everyones``; otherwise this subtask's own.
+    """
 
     checkpoint_id: int
     rescaled: bool
@@ -94,6 +102,8 @@ class OperatorRestore:
     operator_states: list[OperatorStateSnapshot] = field(default_factory=list)
     own: list[Any] = field(default_factory=list)
     gate: dict[str, Any] | None = None
+    types: dict[str, Schema] = field(default_factory=dict)
+    everyones: bool = False
 
 
 def encode(snapshots: dict[str, OperatorSnapshot]) -> bytes:
@@ -140,8 +150,8 @@ def decode(data: bytes | memoryview, name: str, uids: Iterable[str]) -> dict[str
         if uid not in wanted:
             continue
         if kind == _FIELDS:
-            fields = codec.loads(content)
-            found[uid] = OperatorSnapshot(**{**fields, "keyed": StoredChanges() if fields["keyed"] else None})
+            fields = load_fields(content, uid)
+            found[uid] = OperatorSnapshot(**{**fields, "keyed": StoredChanges(uid) if fields["keyed"] else None})
         else:
             changes = found[uid].keyed
             assert isinstance(changes, StoredChanges)
@@ -172,14 +182,16 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
 
     :param histories: For each former subtask, its snapshots from the last full one on, oldest first.
     """
-    restore = OperatorRestore(checkpoint_id, rescaled)
+    restore = OperatorRestore(checkpoint_id, rescaled, everyones=rescaled)
     keyed: list[Iterable[dict[str, Any]]] = []
     for history in histories:
+        restore.operator_states.append(history[-1].operator_state if history else {})
         if not history:
             continue
         last = history[-1]
         keyed.extend(_changes(snapshot.keyed) for snapshot in history)
-        restore.operator_states.append(last.operator_state)
+        for snapshot in history:
+            restore.types.update(snapshot.types)
         restore.own.append(last.own)
         if not rescaled:
             restore.gate = last.gate

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -29,6 +30,11 @@ FORMAT = 1
 _STATE = "state"
 _PREFIX = "chk-"
 _METADATA = "_metadata"
+_STATE_NAME = re.compile(r"\d+-\d+-\d+-\d+-.+\.state(\..*part)?$")
+_OTHER_USES = {
+    _METADATA: "a savepoint (to start from it, set execution.state-recovery.path)",
+    "offsets": "the checkpoint location of a Spark streaming query",
+}
 
 
 @dataclass
@@ -41,6 +47,8 @@ class OperatorFiles:
     files: dict[int, list[str]] = field(default_factory=dict)
     stateful: bool = False
     """Whether there is state in them that would be missed: an operator of a program must claim it."""
+    union: bool = False
+    """Whether there is union list state in them, of which each subtask needs what all have stored."""
 
 
 @dataclass
@@ -98,6 +106,7 @@ class Manifest:
                 entry["max_parallelism"],
                 {int(subtask): files for subtask, files in entry["files"].items()},
                 entry["stateful"],
+                entry.get("union", False),
             )
             for uid, entry in raw["operators"].items()
         }
@@ -119,6 +128,8 @@ class Manifest:
 
 def manifest_body(data: bytes, where: str) -> dict[str, Any]:
     """The JSON of a manifest of any format, its checksum checked; nothing in it is unpickled."""
+    if data and not data.startswith(b"{"):
+        raise CheckpointError(f"{where} was not written by Firesteel: it begins with {data[:8]!r}")
     body, _, checksum = data.rstrip(b"\n").rpartition(b"\n")
     if checksum != b"%08x" % zlib.crc32(body):
         raise CheckpointError(f"manifest {where} is damaged or cut off: its checksum does not fit its content")
@@ -154,8 +165,8 @@ class CheckpointStore:
         self.files.delete(f"{_STATE}/{name}")
 
     def state_names(self) -> list[str]:
-        """All state files, whoever needs them."""
-        return self.files.names(_STATE)
+        """All state files of checkpoints, whoever needs them, and what is left of some that were not written whole."""
+        return [name for name in self.files.names(_STATE) if _STATE_NAME.match(name)]
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Complete a checkpoint or savepoint; returns its path."""
@@ -178,30 +189,59 @@ class CheckpointStore:
         self.files.delete(f"{_PREFIX}{checkpoint_id}")
 
     def delete_everything(self) -> None:
-        """Delete all checkpoints and their state."""
+        """Delete all checkpoints and their state, and nothing else that may be there."""
         for checkpoint_id in self.checkpoint_ids():
             self.delete_checkpoint(checkpoint_id)
-        self.files.delete(_STATE)
+        for name in self.state_names():
+            self.delete_state(name)
+        if not self.files.names(_STATE):
+            self.files.delete(_STATE)
+
+    def refuse_other_use(self) -> None:
+        """Raise :class:`CheckpointError` if the directory is something else than one for checkpoints."""
+        for sign, what in _OTHER_USES.items():
+            if self.files.exists(sign):
+                raise CheckpointError(
+                    f"{self.directory} cannot be a checkpoint directory: its {sign!r} says that it is {what}. Set "
+                    "execution.checkpointing.dir to a directory of its own"
+                )
 
     def _read(self, name: str) -> Manifest:
         manifest = Manifest.from_bytes(self.files.read(name), f"{self.directory}/{name}")
         manifest.directory = self.directory
         return manifest
 
-    def load(self, manifest: Manifest, uids: list[str], subtask: int, parallelism: int) -> dict[str, OperatorRestore]:
-        """What one subtask of the given operators goes on from."""
+    def load(
+        self,
+        manifest: Manifest,
+        uids: list[str],
+        subtask: int,
+        parallelism: int,
+        max_parallelism: int | None = None,
+        share_union: bool = False,
+    ) -> dict[str, OperatorRestore]:
+        """What one subtask of the given operators goes on from.
+
+        :param max_parallelism: If it is another than that of the state, keys belong to other subtasks than before.
+        :param share_union: Give union list state of all subtasks, rather than what this one has stored.
+        """
         restores: dict[str, OperatorRestore] = {}
         cache: dict[str, dict[str, OperatorSnapshot]] = {}
         for uid in uids:
             stored = manifest.operators.get(uid)
             if stored is None:
                 continue
-            rescaled = stored.parallelism != parallelism
+            rescaled = stored.parallelism != parallelism or max_parallelism not in (None, stored.max_parallelism)
             former = range(stored.parallelism) if rescaled else (subtask,)
             histories = [
                 [self._snapshot(name, uid, uids, cache) for name in stored.files.get(index, ())] for index in former
             ]
-            restores[uid] = restore_of(manifest.checkpoint_id, rescaled, histories)
+            restore = restores[uid] = restore_of(manifest.checkpoint_id, rescaled, histories)
+            if stored.union and share_union and not rescaled:
+                newest = [stored.files.get(index, [])[-1:] for index in range(stored.parallelism)]
+                lasts = [[self._snapshot(name, uid, uids, cache) for name in names] for names in newest]
+                restore.operator_states = [last[0].operator_state if last else {} for last in lasts]
+                restore.everyones = True
         return restores
 
     def _snapshot(
