@@ -316,6 +316,7 @@ import resource, sys
 from firesteel.model.state import ValueStateDescriptor
 from firesteel.state.handles import StateHandles
 from firesteel.state.rocksdb import RocksDBBackend
+from firesteel.state.snapshots import OperatorSnapshot, encode_parts
 
 backend = RocksDBBackend(128, memory=64 << 20)
 value = StateHandles(backend).get(ValueStateDescriptor("value"))
@@ -339,6 +340,8 @@ for start in range(0, count, 500):
         assert value.value() == key.to_bytes(8, "big") * (size // 8), key
     backend.trim()
 assert backend.entry_count() == count + 1
+whole = OperatorSnapshot(keyed=backend.full_parts, full=True, operator_state={}, own=None)
+assert sum(map(len, encode_parts({"uid": whole}))) > count * size
 backend.close()
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
 """

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from firesteel.state.rocksdb.space import NUMBER, PART, SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.rocksdb.views import ReadOnlyEntries
 from firesteel.state.tables import ABSENT, Change, MapTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
@@ -338,13 +338,8 @@ class RocksMapTable(MapTable):
 
     def full_parts(self) -> Iterator[Change]:
         """The whole table in several changes; one at least."""
-        entries = self._all_entries()
-        puts = list(islice(entries, PART))
-        while True:
+        for puts in in_parts(self._all_entries()):
             yield {"puts": puts, "removed_keys": [], "removed": []}
-            puts = list(islice(entries, PART))
-            if not puts:
-                return
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""

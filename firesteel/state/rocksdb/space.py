@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final, Protocol
 
 from firesteel.state import codec
@@ -17,7 +18,8 @@ _LENGTH: Final = struct.Struct(">I")
 SAMPLE: Final = 16
 """How many objects to look at for :func:`average_bytes`."""
 PART: Final = 5000
-"""How many entries one part of a full copy has."""
+"""How many entries one part of a full copy has at the most, unless they are large."""
+_PART_BYTES = 8 << 20
 _OBJECT_BYTES = 200
 """What an entry costs in memory beyond its bytes: slots in dicts and sets, headers of objects."""
 
@@ -96,6 +98,16 @@ class Space:
         if data[start]:
             key = codec.loads(data[start + 5 : after])
         return key, end, after
+
+
+def in_parts(entries: Iterator[Any]) -> Iterator[list[Any]]:
+    """Lists of some thousand entries each, of fewer if they are large; one list at least."""
+    part = list(islice(entries, SAMPLE))
+    yield part
+    while part:
+        part = list(islice(entries, max(1, min(PART, _PART_BYTES // average_bytes(part[:SAMPLE])))))
+        if part:
+            yield part
 
 
 def average_bytes(sample: list[Any]) -> int:

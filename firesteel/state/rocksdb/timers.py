@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from firesteel.state import codec
-from firesteel.state.rocksdb.space import NUMBER, PART, SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.tables import Change
 from firesteel.state.timers import Timer, TimerQueue
 
@@ -182,12 +182,8 @@ class RocksTimerQueue(TimerQueue):
         """All timers in several changes, in order of time; one at least."""
         in_memory = sorted((timer[2], number, timer) for timer, number in self._sequence.items())
         timers = (timer for _, _, timer in heapq.merge(in_memory, self._stored()))
-        puts = list(islice(timers, PART))
-        while True:
+        for puts in in_parts(timers):
             yield {"puts": puts, "removed": []}
-            puts = list(islice(timers, PART))
-            if not puts:
-                return
 
     def full(self) -> Change:
         """All timers as a change from nothing; those of one time in the order of registration."""

@@ -7,7 +7,7 @@ from itertools import islice
 from operator import itemgetter
 from typing import Any
 
-from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.tables import ABSENT, Change, ValueTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
@@ -252,13 +252,8 @@ class RocksValueTable(ValueTable):
 
     def full_parts(self) -> Iterator[Change]:
         """The whole table in several changes; one at least."""
-        items = self.all_items()
-        puts = list(islice(items, PART))
-        while True:
+        for puts in in_parts(self.all_items()):
             yield {"puts": puts, "removed": []}
-            puts = list(islice(items, PART))
-            if not puts:
-                return
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
+from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.tables import ABSENT, Change
 from firesteel.state.window_table import WindowTable
 
@@ -201,13 +201,8 @@ class RocksWindowTable(WindowTable):
 
     def full_parts(self) -> Iterator[Change]:
         """The whole table in several changes; one at least."""
-        items = self._all_values()
-        puts = list(islice(items, PART))
-        while True:
+        for puts in in_parts(self._all_values()):
             yield {"puts": puts, "removed": []}
-            puts = list(islice(items, PART))
-            if not puts:
-                return
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""
