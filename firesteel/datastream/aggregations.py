@@ -21,15 +21,23 @@ class SumFunction(ReduceFunction):
 
     def __init__(self, field: RollingField) -> None:
         self._field = field
+        # How to read and replace the field in records of the class that came last: they mostly are of one class.
+        self._kind: type | None = None
+        self._get: Callable[[Any], Any]
+        self._replace: Callable[[Any, Any], Any]
 
     def reduce(self, value1: Any, value2: Any) -> Any:
         """The first record with the sum of both fields."""
-        first, second = self._field(value1), self._field(value2)
+        if value1.__class__ is not self._kind:
+            self._kind = value1.__class__
+            self._get, self._replace = self._field.getter_for(value1), self._field.replacer_for(value1)
+        first = self._get(value1)
+        second = self._get(value2) if value2.__class__ is self._kind else self._field(value2)
         try:
             total = first + second
         except TypeError as error:
             raise _not_possible("sum", self._field, "added", first, second) from error
-        return self._field.replace(value1, total)
+        return self._replace(value1, total)
 
 
 class ExtremeFunction(ReduceFunction):

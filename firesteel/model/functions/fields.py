@@ -63,12 +63,17 @@ class Field:
             getter = self._getters[kind] = self._find_getter(record)
         return getter
 
+    def replacer_for(self, record: Any) -> Replacer:
+        """The fastest way to copy records of this type with another value of the field."""
+        kind = record.__class__
+        replacer = self._replacers.get(kind)
+        if replacer is None:
+            replacer = self._replacers[kind] = self._find_replacer(record)
+        return replacer
+
     def replace(self, record: Any, value: Any) -> Any:
         """A copy of the record with the field set to ``value``; the record stays as it is."""
-        replacer = self._replacers.get(record.__class__)
-        if replacer is None:
-            replacer = self._replacers[record.__class__] = self._find_replacer(record)
-        return replacer(record, value)
+        return self.replacer_for(record)(record, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The getters found so far stay behind: they are found again where the copy is used.
@@ -90,9 +95,10 @@ class Field:
     def _find_replacer(self, record: Any) -> Replacer:
         key = self._key_of(record)
         if isinstance(record, tuple):
-            after = key + 1
-            make = tuple if type(record) is tuple else partial(tuple.__new__, type(record))
-            return lambda record, value: make((*record[:key], value, *record[after:]))
+            after, kind = key + 1, type(record)
+            if kind is tuple:
+                return lambda record, value: (*record[:key], value, *record[after:])
+            return lambda record, value: tuple.__new__(kind, (*record[:key], value, *record[after:]))
         if dataclasses.is_dataclass(record) and not isinstance(record, type):
             return lambda record, value: dataclasses.replace(record, **{key: value})
         return partial(_copy_with_item if _subscripted(record) else _copy_with_attribute, key)
