@@ -323,7 +323,7 @@ class ChainInstance:
 
     @staticmethod
     def _keyed_snapshot(backend: KeyedStateBackend | None, request: EpochRequest) -> KeyedContent | None:
-        if backend is None:
+        if backend is None or not backend.used:
             return None
         if request.savepoint:
             return backend.full_parts

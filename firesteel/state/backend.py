@@ -122,6 +122,11 @@ class KeyedStateBackend(ABC):
             )
         self.types[name] = declared
 
+    @property
+    def used(self) -> bool:
+        """Whether the program has declared state or timers here."""
+        return True
+
     @abstractmethod
     def table(self, name: str, kind: str, namespaced: bool = False, expires: bool = False) -> Table:
         """The table of that name, made if it is not there. Another kind than before is an error.
@@ -201,6 +206,11 @@ class TableBackend(KeyedStateBackend):
         super().__init__(max_parallelism)
         self.tables: dict[str, Declared] = {}
         self.queues: dict[str, TimerQueue] = {}
+
+    @property
+    def used(self) -> bool:
+        """Whether the program has declared state or timers here."""
+        return bool(self.tables) or bool(self.queues)
 
     @abstractmethod
     def make_table(self, name: str, kind: str, expires: bool) -> Table:
