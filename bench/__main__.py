@@ -18,7 +18,7 @@ from typing import Any
 import pyspark
 
 import firesteel
-from bench import baselines, programs
+from bench import baselines, programs, stages
 from bench.measure import Bench, Throughput
 from firesteel.common import Configuration
 from firesteel.execution.spark.session import spark_session
@@ -97,10 +97,21 @@ def overheads(bench: Bench, scale: float, repetitions: int) -> Report:
     }
 
 
+def steps(bench: Bench, scale: float, repetitions: int) -> Report:
+    """What each step of the keyed running sum costs, without Spark."""
+    runs = [stages.nanoseconds_per_record(int(1e6 * scale)) for _ in range(repetitions)]
+    best = {step: min(run[step] for run in runs) for step in runs[0]}
+    print(f"\nsteps of the keyed running sum, in one process: {sum(best.values()):.0f} ns per record")
+    for step, nanoseconds in best.items():
+        print(f"{nanoseconds:>9.0f} ns  {step}")
+    return {"steps": best}
+
+
 PARTS: dict[str, Callable[[Bench, float, int], Report]] = {
     "throughput": throughputs,
     "keys": key_counts,
     "overhead": overheads,
+    "steps": steps,
 }
 
 
