@@ -18,7 +18,7 @@ from firesteel.connectors.taxi import GeoUtils, TaxiFare, TaxiFareSource, TaxiRi
 from firesteel.datastream import KeyedProcessFunction, OutputTag, RuntimeContext, StreamExecutionEnvironment
 from firesteel.datastream.state import MapStateDescriptor
 
-RIDE_INTERVAL = Duration.of_millis(250)  # of event time: the stream spans about ten hours
+RIDE_INTERVAL = Duration.of_millis(250)  # of event time: the stream spans about seven hours
 MAX_DELAY = Duration.of_minutes(7)  # fares come up to seven minutes late ...
 PATIENCE = Duration.of_minutes(1)  # ... and the job waits one minute for them
 HOUR = 60 * 60 * 1000
@@ -130,8 +130,8 @@ def show(results: dict[str, list[Any]]) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="A live job over taxi rides and fares.")
-    parser.add_argument("--fares", type=int, default=150_000, help="how many; there are two events of rides to each")
-    parser.add_argument("--seconds", type=float, default=12, help="how long the events take to come in")
+    parser.add_argument("--fares", type=int, default=100_000, help="how many; there are two events of rides to each")
+    parser.add_argument("--seconds", type=float, default=10, help="how long the events take to come in")
     arguments = parser.parse_args()
     fare_count, ride_count = arguments.fares, 2 * arguments.fares
     order: dict[str, Any] = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
