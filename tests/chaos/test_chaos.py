@@ -41,9 +41,9 @@ def test_a_driver_that_dies_around_a_commit_leaves_no_trace(
 @pytest.mark.feature("RR-05")
 def test_a_driver_that_is_killed_again_and_again_leaves_no_trace(tmp_path: Path, undisturbed: list[str]) -> None:
     moments = random.Random(4)
-    run = ChaosRun(tmp_path)
+    run = ChaosRun(tmp_path, ["--rate", "1000"])
 
-    for _ in range(4):
+    while len(run.kills) < 4 and not run.finished:
         run.kill_driver_after(moments.uniform(0.6, 1.6))
     if not run.finished:
         run.run_to_end()
