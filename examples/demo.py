@@ -18,8 +18,8 @@ from firesteel.connectors.taxi import GeoUtils, TaxiFare, TaxiFareSource, TaxiRi
 from firesteel.datastream import KeyedProcessFunction, OutputTag, RuntimeContext, StreamExecutionEnvironment
 from firesteel.datastream.state import MapStateDescriptor
 
-RIDE_INTERVAL = Duration.of_millis(250)  # of event time: the stream spans about seven hours
-MAX_DELAY = Duration.of_minutes(7)  # fares come up to seven minutes late ...
+RIDE_INTERVAL = Duration.of_millis(400)  # of event time: the stream spans about eleven hours
+MAX_DELAY = Duration.of_minutes(25)  # fares come up to 25 minutes late ...
 PATIENCE = Duration.of_minutes(1)  # ... and the job waits one minute for them
 HOUR = 60 * 60 * 1000
 LATE = OutputTag("late fares")
