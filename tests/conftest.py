@@ -36,6 +36,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 # Why each one is set: docs/architecture.md, "Facts about Spark".
 SPARK_CONF = {
+    # Short sessions: what the JVM's optimising compiler costs, it never earns back.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
     "spark.ui.enabled": "false",
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",

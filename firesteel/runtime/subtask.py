@@ -79,6 +79,8 @@ class EpochRequest:
     """The number of the checkpoint that this epoch belongs to."""
     take_snapshot: bool = False
     """Take a snapshot at the end of this epoch. Chains that end are asked for their last committables in any case."""
+    keep_changes: bool = True
+    """Whether a later snapshot will ask for what has changed. Without checkpoints nobody does: it is forgotten."""
     full_snapshot: bool = False
     """The snapshot stands by itself; otherwise it holds what has changed since the last one."""
     synchronous: bool = False
@@ -332,6 +334,13 @@ class ChainInstance:
             return backend.full_parts
         return backend.take_changes()
 
+    def forget_changes(self) -> None:
+        """Nobody will ask what has changed so far."""
+        for link in self.links.values():
+            backend = link.operator.context.keyed_state
+            if backend is not None:
+                backend.forget_changes()
+
     def report(self, report: SubtaskReport) -> None:
         """Add timers, collected records and metrics to the report."""
         for planned in self.layout.operators:
@@ -487,6 +496,8 @@ class LevelSubtask:
         chain.end_epoch(request.now)
         if request.take_snapshot or chain.ended:
             chain.snapshot(request, report)
+        if not request.keep_changes:
+            chain.forget_changes()
 
     def _sort(self, rows: Iterable[ChunkRow], report: SubtaskReport) -> dict[int, list[ChunkRow]]:
         """Chunks by chain, in the fixed order (edge, sender, sequence), whatever order the shuffle brought them in."""

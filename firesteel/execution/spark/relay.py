@@ -140,7 +140,7 @@ def _start_slot(address: str, settings: SlotSettings) -> None:
     """Start a slot process and wait until it listens."""
     ready, tell_ready = os.pipe()
     # Spark's own archives last: an installed PySpark is the same, and need not be compiled in every new process.
-    path = sorted(dict.fromkeys([*sys.path, *settings.search_path]), key=_is_archive_of_spark)
+    path = sorted(dict.fromkeys([*settings.search_path, *sys.path]), key=_is_archive_of_spark)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in path if entry)}
     arguments = [address, str(os.getppid()), str(tell_ready), str(settings.memory_limit or 0)]
     process = subprocess.Popen(

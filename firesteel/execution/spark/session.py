@@ -26,6 +26,10 @@ _SETTINGS = {
 }
 
 
+_LOG_SETTINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "log4j2.properties")
+"""Spark says much while it starts, and little of it matters to whoever runs a job: only errors are shown."""
+
+
 def spark_session(configuration: Configuration) -> Any:
     """The running SparkSession, or a new one with settings that suit the engine.
 
@@ -39,7 +43,8 @@ def spark_session(configuration: Configuration) -> Any:
     _require_java()
     os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("firesteel").master(configuration.get(MASTER))
-    for key, value in {**_SETTINGS, **configuration.spark_options()}.items():
+    quiet = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG_SETTINGS}"}
+    for key, value in {**_SETTINGS, **quiet, **configuration.spark_options()}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

@@ -71,16 +71,14 @@ class SlotServer:
     def _fetch_plan(self, connection: Connection, job_id: str) -> None:
         connection.send_bytes(pickle.dumps(("plan?", None), 5))
         _, (plan_bytes, worker_path, files, data_archives) = pickle.loads(connection.recv_bytes())
-        from pyspark import SparkFiles
-
-        SparkFiles._root_directory = files  # what Spark has brought to this host; workers set it the same way
-        SparkFiles._is_running_on_worker = True
         if data_archives:
             os.chdir(files)
         for entry in worker_path:
             if entry not in sys.path:
                 sys.path.append(entry)  # files that the job has added since this process was started
         plan = codec.loads(plan_bytes)
+        if plan.cached_files:
+            _tell_spark_files(files)
         self._host.add_plan(plan)
         self._widths[job_id] = plan.widths
 
@@ -98,6 +96,14 @@ class SlotServer:
         """Close all functions: the executor is gone."""
         with self._lock:
             self._host.close_all()
+
+
+def _tell_spark_files(directory: str) -> None:
+    """Let ``SparkFiles`` find what Spark has brought to this host, as it does in Spark's own workers."""
+    from pyspark import SparkFiles
+
+    SparkFiles._root_directory = directory
+    SparkFiles._is_running_on_worker = True
 
 
 def main() -> None:
