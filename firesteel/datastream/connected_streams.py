@@ -187,7 +187,8 @@ def _asks_for_keyed_state(function: Function) -> bool:
         if method.__module__.startswith("firesteel."):
             continue
         for code in _code_objects(method.__code__):
-            if _STATE_GETTERS.intersection(code.co_names):
+            # The store of operator state has a get_list_state too.
+            if _STATE_GETTERS.intersection(code.co_names) and "get_operator_state_store" not in code.co_names:
                 return True
     return False
 

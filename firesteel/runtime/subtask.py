@@ -222,8 +222,8 @@ class ChainInstance:
         place = (self._subtask, context.parallelism) if restore.everyones else (0, 1)
         context.operator_state.restore(restore.operator_states, *place)
         operator.restore(restore.own)
-        if operator is self.head.operator and restore.gate is not None:
-            self.gate.restore(restore.gate)
+        if operator is self.head.operator:
+            self.gate.restore(restore.gates, restore.rescaled)
             operator.watermark = self.gate.watermark
 
     def advance_processing_time(self, now: int) -> None:

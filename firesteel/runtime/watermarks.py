@@ -245,17 +245,23 @@ class InputGate:
         return len(self.ended) == len(self.watermarks)
 
     def snapshot(self) -> dict[str, Any]:
-        """Watermark, idleness and end of each channel."""
+        """Watermark and idleness of each channel, and the combined watermark. Ends are told again after a restart."""
         return {
             "watermarks": dict(self.watermarks),
             "idle": sorted(self.idle_channels),
-            "ended": sorted(self.ended),
+            "combined": self.watermark,
         }
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a snapshot that was taken with the same channels; one with others is left alone."""
-        if set(state["watermarks"]) == set(self.watermarks):
-            self.watermarks = dict(state["watermarks"])
-            self.idle_channels = {tuple(channel) for channel in state["idle"]}
-            self.ended = {tuple(channel) for channel in state["ended"]}
-            self._combine()
+    def restore(self, states: list[dict[str, Any]], rescaled: bool) -> None:
+        """Go on from what this subtask stored, or from what all subtasks stored if there are other subtasks now.
+
+        In the latter case event time stands where it stood in the slowest of them. A snapshot that was taken with other
+        inputs is left alone: those of the program now may begin at another time.
+        """
+        edges = {edge for edge, _ in self.watermarks}
+        if not states or any({edge for edge, _ in state["watermarks"]} != edges for state in states):
+            return
+        if not rescaled and set(states[0]["watermarks"]) == set(self.watermarks):
+            self.watermarks = dict(states[0]["watermarks"])
+            self.idle_channels = {tuple(channel) for channel in states[0]["idle"]}
+        self.watermark = min(state["combined"] for state in states)

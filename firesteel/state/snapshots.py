@@ -71,7 +71,7 @@ class OperatorSnapshot:
     :param full: ``keyed`` is everything; otherwise the files before this one are needed too.
     :param operator_state: ``{name: (redistribution, content)}``; always whole.
     :param own: What the operator's ``snapshot()`` gave; always whole.
-    :param gate: Watermark, idleness and end of each input channel of a chain's head.
+    :param gate: Watermark and idleness of each input channel of a chain's head, and the combined watermark.
     :param types: The declared types of keyed states, by name: see ``state.schema``.
     """
 
@@ -101,7 +101,7 @@ class OperatorRestore:
     """Changes to apply, one after the other."""
     operator_states: list[OperatorStateSnapshot] = field(default_factory=list)
     own: list[Any] = field(default_factory=list)
-    gate: dict[str, Any] | None = None
+    gates: list[dict[str, Any]] = field(default_factory=list)
     types: dict[str, Schema] = field(default_factory=dict)
     everyones: bool = False
 
@@ -193,8 +193,8 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
         for snapshot in history:
             restore.types.update(snapshot.types)
         restore.own.append(last.own)
-        if not rescaled:
-            restore.gate = last.gate
+        if last.gate is not None:
+            restore.gates.append(last.gate)
     restore.keyed = _Chained(keyed)
     restore.own = [own for own in restore.own if own is not None]
     return restore

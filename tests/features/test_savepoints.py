@@ -125,6 +125,21 @@ def test_a_savepoint_of_another_job(make_env: MakeEnv, tmp_path: Path) -> None:
     assert files_below(tmp_path) == before
 
 
+@pytest.mark.feature("SV-03")
+def test_inputs_change_places_when_one_of_them_has_ended(make_env: MakeEnv, tmp_path: Path) -> None:
+    ended, goes_on = Handed("a", ended=True), Handed("a")
+    env = make_env()
+    path, _ = save(counts(ended.stream(env, "ended").union(goes_on.stream(env, "goes on"))), tmp_path)
+    env = make_env(1, from_savepoint(path, **{"firesteel.epoch.max-records": 1}))
+    goes_on.give("a", "a", "a")
+    goes_on.end()
+    assert collect(counts(goes_on.stream(env, "goes on").union(ended.stream(env, "ended")))) == [
+        ("a", 3),
+        ("a", 4),
+        ("a", 5),
+    ]
+
+
 @pytest.mark.feature("SV-04")
 @pytest.mark.parametrize(("before", "after"), [(1, 2), (2, 1), (2, 3)])
 def test_the_parallelism_is_changed(make_env: MakeEnv, tmp_path: Path, before: int, after: int) -> None:
