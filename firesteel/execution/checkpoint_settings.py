@@ -15,6 +15,7 @@ from firesteel.common.options import (
     CHECKPOINT_RETENTION,
     CHECKPOINT_TIMEOUT,
     CHECKPOINT_TOLERABLE_FAILURES,
+    RECOVERY_CLAIM_MODE,
     RECOVERY_IGNORE_UNCLAIMED,
     RECOVERY_PATH,
     SAVEPOINT_DIR,
@@ -39,6 +40,8 @@ class CheckpointSettings:
     keep_when_cancelled: bool
     recovery_path: str | None
     ignore_unclaimed: bool
+    claim: bool
+    """Delete what the job was started from, once it has a checkpoint of its own."""
 
     @staticmethod
     def of(configuration: Configuration, batch_mode: bool = False) -> CheckpointSettings:
@@ -63,4 +66,5 @@ class CheckpointSettings:
             keep_when_cancelled=configuration.get(CHECKPOINT_RETENTION) == "RETAIN_ON_CANCELLATION",
             recovery_path=configuration.get(RECOVERY_PATH),
             ignore_unclaimed=configuration.get(RECOVERY_IGNORE_UNCLAIMED),
+            claim=configuration.get(RECOVERY_CLAIM_MODE) == "CLAIM",
         )

@@ -18,7 +18,7 @@ from firesteel.model.sink import Committer
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
 from firesteel.state.filesystem import LocalFileStore
-from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, find_manifest
+from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, discard, find_manifest
 
 log = logging.getLogger("firesteel.checkpoints")
 _MAX_CHANGES = 32
@@ -77,6 +77,10 @@ class CheckpointCoordinator:
         """State files of checkpoints that were given up: some may still be under way."""
         self._paused: str | None = None
         self._retained: list[Manifest] = []
+        self._base: Manifest | None = None
+        """Where a restart goes back to: the last completed checkpoint, or what the job was started from."""
+        self._claimed: Manifest | None = None
+        """What the job was started from, if it is to be deleted."""
         self._last_snapshot: Manifest | None = None
         """The newest snapshot taken, complete or not: the next change builds on its files."""
         self._last_started: int | None = None
@@ -104,6 +108,7 @@ class CheckpointCoordinator:
         manifest: Manifest | None = None
         if self.settings.recovery_path is not None:
             manifest = find_manifest(self.settings.recovery_path)
+            self._claimed = manifest if self.settings.claim else None
         if self.store is not None:
             manifest = self._adopt(self.store, manifest)
         if manifest is not None:
@@ -111,6 +116,7 @@ class CheckpointCoordinator:
             if not self.settings.ignore_unclaimed:
                 refuse_misfit(self._plan, manifest)
             self._commit_again(manifest)
+        self._base = manifest
         return manifest
 
     def _adopt(self, store: CheckpointStore, chosen: Manifest | None) -> Manifest | None:
@@ -253,6 +259,7 @@ class CheckpointCoordinator:
         path = self.store.write_manifest(manifest)
         manifest.directory = self.store.directory
         self._retained.append(manifest)
+        self._base = manifest
         return path
 
     def _complete(self, pending: PendingCheckpoint, path: str) -> None:
@@ -274,6 +281,9 @@ class CheckpointCoordinator:
         del self.completed[:-100]
         if self.store is not None:
             self._clean_up(self.store)
+            if self._claimed is not None and self._claimed.directory != self.store.directory:
+                self._cleaner.submit(discard, self._claimed)
+            self._claimed = None
 
     def fail(self, reason: str) -> None:
         """Give up all checkpoints under way: each builds on the one before. The next one stands by itself."""
@@ -355,9 +365,9 @@ class CheckpointCoordinator:
                 self._committers[uid].abort(prepared)
         self._abandon()
         self._uncommitted, self._carried, self._paused = {}, [], None
-        if self.latest is not None:
-            self._commit_again(self.latest)
-        return self.latest
+        if self._base is not None:
+            self._commit_again(self._base)
+        return self._base
 
     def close(self, finished: bool, cancelled: bool) -> None:
         """Close committers; delete checkpoints that nobody can want any more."""

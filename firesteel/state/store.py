@@ -275,6 +275,19 @@ def find_manifest(path: str) -> Manifest:
     return store.read_checkpoint(ids[-1])
 
 
+def discard(manifest: Manifest) -> None:
+    """Delete a savepoint, or a checkpoint with the state files that no other one in its directory needs."""
+    store = CheckpointStore(manifest.directory)
+    if manifest.kind == "savepoint":
+        store.files.delete("")
+        return
+    store.delete_checkpoint(manifest.checkpoint_id)
+    others = [store.read_checkpoint(number) for number in store.checkpoint_ids()]
+    needed: set[str] = set().union(*(other.all_files() for other in others))
+    for name in manifest.all_files() - needed:
+        store.delete_state(name)
+
+
 def _pack(value: Any) -> str:
     return base64.b64encode(codec.dumps(value)).decode()
 

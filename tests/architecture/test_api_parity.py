@@ -14,9 +14,7 @@ HINT = "run `make api-missing` when this is intended"
 
 
 def _flat(names: api_parity.Names) -> set[str]:
-    return {
-        f"{m}.{name}.{member}" for m, entries in names.items() for name in entries for member in entries[name]
-    }
+    return {f"{m}.{name}.{member}" for m, entries in names.items() for name in entries for member in entries[name]}
 
 
 def test_the_list_of_missing_pyflink_names_is_exact() -> None:

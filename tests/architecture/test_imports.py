@@ -39,9 +39,7 @@ def test_importing_the_package_does_not_import_spark() -> None:
         "sys.modules.update({'pyspark': None, 'py4j': None})\n"
         f"for name in {names!r}: importlib.import_module(name)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program], cwd=rules.ROOT.parent, capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=rules.ROOT.parent, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -88,14 +86,10 @@ def test_neighbours_that_import_each_other_are_found() -> None:
 
 
 def test_a_package_without_a_layer_is_found() -> None:
-    assert rules.unknown_layers([Source("firesteel.helpers.misc", ""), Source("firesteel", "")]) == [
-        "helpers"
-    ]
+    assert rules.unknown_layers([Source("firesteel.helpers.misc", ""), Source("firesteel", "")]) == ["helpers"]
 
 
-@pytest.mark.parametrize(
-    "text", ["import pyspark", "from pyspark.sql import Row", "def f():\n    import py4j"]
-)
+@pytest.mark.parametrize("text", ["import pyspark", "from pyspark.sql import Row", "def f():\n    import py4j"])
 def test_spark_outside_its_layers_is_found(text: str) -> None:
     assert len(rules.spark_imports([Source("firesteel.datastream.x", text)])) == 1
     assert rules.spark_imports([Source("firesteel.connectors.x", text)]) == []

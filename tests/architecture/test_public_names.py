@@ -105,7 +105,5 @@ def test_a_missing_docstring_is_found_and_an_inherited_one_counts() -> None:
 
 def test_visible_names_leave_out_private_ones_modules_and_typing() -> None:
     module = ModuleType("sample")
-    module.__dict__.update(
-        shown=1, _hidden=2, typing=typing, Any=typing.Any, TYPE_CHECKING=False, annotations=3
-    )
+    module.__dict__.update(shown=1, _hidden=2, typing=typing, Any=typing.Any, TYPE_CHECKING=False, annotations=3)
     assert _visible(module) == {"shown"}

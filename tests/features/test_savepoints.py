@@ -436,3 +436,43 @@ def test_types_of_fields_are_stored_too(
     else:
         with pytest.raises(JobFailedError, match=r"state 'the value' .*: field 'number': Long cannot become String"):
             collect(again)
+
+
+class FailsOnce:
+    """Raises at the first record it sees, once."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __call__(self, value: Any) -> Any:
+        if not self.mark.exists():
+            self.mark.touch()
+            raise ValueError("fails once")
+        return value
+
+
+def test_a_failure_before_the_first_checkpoint_goes_back_to_the_savepoint(make_env: MakeEnv, tmp_path: Path) -> None:
+    source = Handed("a", "a")
+    path, _ = save(counts(source.stream(make_env())), tmp_path)
+    source.give("a")
+    source.end()
+
+    restarts = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "0 ms"}
+    stream = source.stream(make_env(1, from_savepoint(path, **restarts)))
+
+    assert collect(counts(stream.map(FailsOnce(tmp_path / "failed")).uid("fails"))) == [("a", 3)]
+
+
+@pytest.mark.parametrize("mode", ["CLAIM", "NO_CLAIM"])
+def test_a_claimed_savepoint_is_deleted_once_the_job_has_a_checkpoint(
+    make_env: MakeEnv, tmp_path: Path, mode: str
+) -> None:
+    source = Handed("a", "a")
+    path, _ = save(counts(source.stream(make_env())), tmp_path / "saved")
+    source.give("a")
+    source.end()
+    options = checkpointing(tmp_path / "checkpoints", **{"execution.state-recovery.claim-mode": mode})
+
+    assert collect(counts(source.stream(make_env(1, from_savepoint(path, **options))))) == [("a", 3)]
+
+    assert Path(path).exists() is (mode == "NO_CLAIM")

@@ -84,9 +84,7 @@ def test_the_plugin_reports_the_outcome_of_every_marked_test(pytester: pytest.Py
         f"--features-report={target}",
     )
     outcomes = json.loads(target.read_text(encoding="utf-8"))
-    names = {
-        row: {o: [t.split("::")[1] for t in tests] for o, tests in by.items()} for row, by in outcomes.items()
-    }
+    names = {row: {o: [t.split("::")[1] for t in tests] for o, tests in by.items()} for row, by in outcomes.items()}
     assert names == {
         first: {"passed": ["test_good"], "failed": ["test_bad"]},
         second: {"failed": ["test_bad"], "skipped": ["test_skipped"]},
