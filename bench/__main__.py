@@ -18,12 +18,13 @@ from typing import Any
 import pyspark
 
 import firesteel
-from bench import baselines, programs, stages
+from bench import backends, baselines, checkpoints, programs, stages
 from bench.measure import Bench, Throughput
 from firesteel.common import Configuration
 from firesteel.execution.spark.session import spark_session
 
 RESULTS = Path(__file__).parent / "results"
+KINDS_OF_EPOCH = ("changes", "full", "none")
 Report = dict[str, Any]
 
 
@@ -107,11 +108,46 @@ def steps(bench: Bench, scale: float, repetitions: int) -> Report:
     return {"steps": best}
 
 
+def windows(bench: Bench, scale: float, repetitions: int) -> Report:
+    """Windows of event time with an aggregate, against loops."""
+    _heading("windows of 10,000 keys")
+    run = partial(throughput_of, bench, repetitions=repetitions, keys=10_000)
+    reports = [
+        run("tumbling_windows", "tumbling, 1 s", int(4e6 * scale)),
+        run("sliding_windows", "sliding, 60 s by 1 s", int(4e6 * scale)),
+        run("session_windows", "sessions of five records, gap 1 s", int(4e6 * scale)),
+    ]
+    tumbling, sliding, _ = (report["records_per_second"] for report in reports)
+    print(f"cost per record, sliding to tumbling: {tumbling / sliding:.2f}")
+    return {"windows": reports}
+
+
+def checkpoint_costs(bench: Bench, scale: float, repetitions: int) -> Report:
+    """What checkpoints cost by throughput and by epoch, and RocksDB against the hashmap."""
+    slowdown = checkpoints.slowdown(bench, int(6e6 * scale), 10_000, repetitions)
+    print("\nkeyed running sum of 10,000 keys, a checkpoint after each epoch: ", end="")
+    print("{records_per_second:,.0f} records/s, without {records_per_second_without:,.0f}".format(**slowdown), end="")
+    print(": {ratio:.2f} ({checkpoints} checkpoints in {epochs} epochs)".format(**slowdown), flush=True)
+    counts = (10_000, 1_000_000, 5_000_000) if scale >= 1 else (10_000, 200_000, 1_000_000)
+    epochs = []
+    print(f"\n{'epochs of 1,000 updates, with':>32} {'changes':>10} {'full snapshot':>15} {'no checkpoint':>15}")
+    for keys in counts:
+        epochs.append(checkpoints.small_changes(bench, keys, later=80 if scale >= 1 else 40))
+        cells = (f"{epochs[-1][kind + '_ms'] or 0:.0f} ms ({epochs[-1][kind + '_epochs']})" for kind in KINDS_OF_EPOCH)
+        print(f"{keys:>27,} keys {next(cells):>10} {next(cells):>15} {next(cells):>15}", flush=True)
+    medians = [each["changes_ms"] for each in epochs]
+    print(f"dearest to cheapest: {max(medians) / min(medians):.2f}\n")
+    compared = backends.compare(int(4e6 * scale), 1_000_000, list(backends.BACKENDS)[:2])
+    return {"checkpointing": slowdown, "checkpoint_epochs": epochs, "backends": compared}
+
+
 PARTS: dict[str, Callable[[Bench, float, int], Report]] = {
     "throughput": throughputs,
     "keys": key_counts,
     "overhead": overheads,
     "steps": steps,
+    "windows": windows,
+    "checkpoints": checkpoint_costs,
 }
 
 
@@ -122,6 +158,7 @@ def machine() -> Report:
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
         "cpu": model[0].partition(":")[2].strip() if model else platform.processor(),
         "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 1),
         "system": platform.platform(),
         "python": platform.python_version(),
         "pyspark": pyspark.__version__,

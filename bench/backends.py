@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from firesteel.metrics import MetricGroup
@@ -54,28 +54,38 @@ def running_sum(backend: KeyedStateBackend, given: list[Batch], batches_per_epoc
     return (time.process_time() - began) / (len(given) * BATCH)
 
 
+BACKENDS: dict[str, Callable[[], KeyedStateBackend]] = {
+    "hashmap": lambda: HashMapBackend(128),
+    "rocksdb, 512 MB (the default)": lambda: RocksDBBackend(128),
+    "rocksdb, 128 MB": lambda: RocksDBBackend(128, memory=128 * MB),
+    "rocksdb, 32 MB": lambda: RocksDBBackend(128, memory=32 * MB),
+}
+
+
+def compare(records: int, keys: int, names: Iterable[str] = BACKENDS) -> list[dict[str, Any]]:
+    """Measure and print; hashmap has to be named first: the others are compared with it."""
+    given = batches(records, keys)
+    measured = []
+    for title, per_epoch in (("without snapshots", 0), ("a change per 400,000 records", 100)):
+        print(f"{keys:,} keys, {title}")
+        first = 0.0
+        for name in names:
+            backend = BACKENDS[name]()
+            seconds = running_sum(backend, given, per_epoch)
+            backend.close()
+            first = first or seconds
+            print(f"    {name:32} {1e6 * seconds:6.2f} us/record   {first / seconds:5.2f} of hashmap", flush=True)
+            measured.append({"backend": name, "snapshots": title, "seconds": seconds, "ratio": first / seconds})
+    return measured
+
+
 def main() -> None:
-    """Measure and print."""
+    """Measure and print, by the arguments of the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--records", type=int, default=4_000_000)
     parser.add_argument("--keys", type=int, default=1_000_000)
     options: Any = parser.parse_args()
-    given = batches(options.records, options.keys)
-    backends: dict[str, Callable[[], KeyedStateBackend]] = {
-        "hashmap": lambda: HashMapBackend(128),
-        "rocksdb, 512 MB (the default)": lambda: RocksDBBackend(128),
-        "rocksdb, 128 MB": lambda: RocksDBBackend(128, memory=128 * MB),
-        "rocksdb, 32 MB": lambda: RocksDBBackend(128, memory=32 * MB),
-    }
-    for title, per_epoch in (("without snapshots", 0), ("a change per 400,000 records", 100)):
-        print(f"{options.keys:,} keys, {title}")
-        hashmap = 0.0
-        for name, make in backends.items():
-            backend = make()
-            seconds = running_sum(backend, given, per_epoch)
-            backend.close()
-            hashmap = hashmap or seconds
-            print(f"    {name:32} {1e6 * seconds:6.2f} us/record   {hashmap / seconds:5.2f} of hashmap", flush=True)
+    compare(options.records, options.keys)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from firesteel.common import Configuration
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.connectors.discarding import DiscardingSink
 from firesteel.datastream import SourceFunction, StreamExecutionEnvironment
+from firesteel.execution.job_metrics import EpochStats
 
 Build = Callable[[StreamExecutionEnvironment], None]
 
@@ -31,11 +32,16 @@ class Throughput:
 
 
 @dataclass(frozen=True)
-class _JobRun:
+class JobRun:
+    """One job: its steady state, and what came before and after."""
+
     records_per_second: float
     startup_seconds: float
     epoch_seconds: float
     cpu_nanoseconds: dict[str, float]
+    epochs: list[EpochStats]
+    full_snapshots: frozenset[int]
+    """The checkpoints (of the last 100) that wrote everything, not only changes."""
 
 
 class Bench:
@@ -46,11 +52,17 @@ class Bench:
 
     def __init__(self, spark: Any, options: dict[str, Any]) -> None:
         self._spark = spark
-        self._configuration = Configuration.from_dict(options)
+        self._options = options
 
-    def environment(self) -> StreamExecutionEnvironment:
-        """A new environment on the session of the benchmark."""
-        return StreamExecutionEnvironment.get_execution_environment(self._configuration, self._spark)
+    def environment(self, options: dict[str, Any] | None = None) -> StreamExecutionEnvironment:
+        """A new environment on the session of the benchmark, with further options."""
+        configuration = Configuration.from_dict({**self._options, **(options or {})})
+        return StreamExecutionEnvironment.get_execution_environment(configuration, self._spark)
+
+    @property
+    def parallelism(self) -> int:
+        """How many subtasks the jobs have by default."""
+        return int(self._spark.sparkContext.defaultParallelism)
 
     def throughput(
         self, build: Build, loop: Callable[[], Any], records: int, repetitions: int, warmup: float = 0.3
@@ -62,7 +74,7 @@ class Bench:
             loop()
             loops.append(records / (time.perf_counter() - started))
             loop_cpu.append((time.process_time() - cpu) / records * 1e9)
-            jobs.append(self._run(build, records, warmup))
+            jobs.append(self.run(build, records, warmup))
         by_kind = {kind: statistics.median(job.cpu_nanoseconds.get(kind, 0.0) for job in jobs) for kind in KINDS}
         return Throughput(
             records_per_second=statistics.median(job.records_per_second for job in jobs),
@@ -73,11 +85,11 @@ class Bench:
             cpu_nanoseconds={"loop": statistics.median(loop_cpu), **by_kind},
         )
 
-    def _run(self, build: Build, records: int, warmup: float) -> _JobRun:
+    def run(self, build: Build, records: int, warmup: float, options: dict[str, Any] | None = None) -> JobRun:
         """One job. Its steady state is what comes after ``warmup``, a share of the records; the rest is start-up:
         opening functions, the first epochs, which are small, and closing.
         """
-        env = self.environment()
+        env = self.environment(options)
         build(env)
         started, cpu_before = time.perf_counter(), cpu_seconds()
         client = env.execute_async("bench")
@@ -95,7 +107,9 @@ class Bench:
         seconds = sum(epoch.seconds for epoch in steady)
         rate = sum(epoch.records for epoch in steady) / seconds
         per_record = {kind: used / records * 1e9 for kind, used in cpu.items()}
-        return _JobRun(rate, max(whole - records / rate, 0.0), seconds / len(steady), per_record)
+        full = frozenset(each.checkpoint_id for each in client.get_checkpoints() if each.full)
+        startup = max(whole - records / rate, 0.0)
+        return JobRun(rate, startup, seconds / len(steady), per_record, list(epochs), full)
 
     def empty_epochs(self, seconds: float) -> list[float]:
         """Durations of epochs of two levels that hold next to no records."""
