@@ -282,7 +282,7 @@ class CheckpointCoordinator:
         if self.store is not None:
             self._clean_up(self.store)
             if self._claimed is not None and self._claimed.directory != self.store.directory:
-                self._cleaner.submit(discard, self._claimed)
+                self._cleaner.submit(_discard, self._claimed)
             self._claimed = None
 
     def fail(self, reason: str) -> None:
@@ -415,6 +415,13 @@ def build_manifest(
 def _longest_history(manifest: Manifest) -> int:
     """How many state files the recovery of one subtask reads at the most."""
     return max((len(names) for each in manifest.operators.values() for names in each.files.values()), default=0)
+
+
+def _discard(claimed: Manifest) -> None:
+    try:
+        discard(claimed)
+    except Exception:  # the job does not need it any more, and must not fail for it
+        log.exception("the %s in %s, which the job has claimed, could not be deleted", claimed.kind, claimed.directory)
 
 
 def _delete(store: CheckpointStore, checkpoint_ids: list[int], state_names: list[str]) -> None:
