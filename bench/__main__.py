@@ -24,7 +24,6 @@ from firesteel.common import Configuration
 from firesteel.execution.spark.session import spark_session
 
 RESULTS = Path(__file__).parent / "results"
-KINDS_OF_EPOCH = ("changes", "full", "none")
 Report = dict[str, Any]
 
 
@@ -124,17 +123,18 @@ def windows(bench: Bench, scale: float, repetitions: int) -> Report:
 
 def checkpoint_costs(bench: Bench, scale: float, repetitions: int) -> Report:
     """What checkpoints cost by throughput and by epoch, and RocksDB against the hashmap."""
+    later = 80 if scale >= 1 else 30
+    checkpoints.small_changes(bench, [10_000], later, 1)  # while the JVM compiles itself, nothing can be compared
     slowdown = checkpoints.slowdown(bench, int(6e6 * scale), 10_000, repetitions)
     print("\nkeyed running sum of 10,000 keys, a checkpoint after each epoch: ", end="")
     print("{records_per_second:,.0f} records/s, without {records_per_second_without:,.0f}".format(**slowdown), end="")
     print(": {ratio:.2f} ({checkpoints} checkpoints in {epochs} epochs)".format(**slowdown), flush=True)
     counts = (10_000, 1_000_000, 5_000_000) if scale >= 1 else (10_000, 200_000, 1_000_000)
-    epochs = []
-    print(f"\n{'epochs of 1,000 updates, with':>32} {'changes':>10} {'full snapshot':>15} {'no checkpoint':>15}")
-    for keys in counts:
-        epochs.append(checkpoints.small_changes(bench, keys, later=80 if scale >= 1 else 40))
-        cells = (f"{epochs[-1][kind + '_ms'] or 0:.0f} ms ({epochs[-1][kind + '_epochs']})" for kind in KINDS_OF_EPOCH)
-        print(f"{keys:>27,} keys {next(cells):>10} {next(cells):>15} {next(cells):>15}", flush=True)
+    epochs = checkpoints.small_changes(bench, counts, later, repetitions)
+    print(f"\n{'epochs of 1,000 updates, with':>32} {'changes':>13} {'full snapshot':>15} {'no checkpoint':>15}")
+    for each in epochs:
+        cells = [f"{each[f'{kind}_ms']:.0f} ms ({each[f'{kind}_epochs']})" for kind in checkpoints.KINDS]
+        print(f"{each['keys']:>27,} keys {cells[0]:>13} {cells[1]:>15} {cells[2]:>15}", flush=True)
     medians = [each["changes_ms"] for each in epochs]
     print(f"dearest to cheapest: {max(medians) / min(medians):.2f}\n")
     compared = backends.compare(int(4e6 * scale), 1_000_000, list(backends.BACKENDS)[:2])

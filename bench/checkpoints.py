@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,8 @@ from bench.measure import Bench, Build, JobRun
 
 UPDATES = 1000
 """Updates per epoch of the jobs with state of different sizes."""
+KINDS = ("changes", "full", "none")
+"""What epochs write: what has changed, everything, or nothing because the checkpoint before is still being written."""
 
 
 def every_epoch(run: Callable[[dict[str, Any]], JobRun]) -> JobRun:
@@ -40,24 +42,38 @@ def slowdown(bench: Bench, records: int, keys: int, repetitions: int) -> dict[st
     }
 
 
-def small_changes(bench: Bench, keys: int, later: int) -> dict[str, Any]:
-    """Fill the state, then make ``later`` epochs of 1,000 updates: their median times by what the epoch wrote.
+def small_changes(bench: Bench, counts: Iterable[int], later: int, repetitions: int) -> list[dict[str, Any]]:
+    """Median times of epochs of 1,000 updates for each number of keys, by what the epoch wrote; in turns.
 
-    :param later: At most 80, since no more than 100 checkpoints are remembered.
+    :param later: How many such epochs a job has, after the state was filled. At most 80, since no more than 100
+        checkpoints are remembered.
     """
+    times: dict[int, dict[str, list[float]]] = {keys: {kind: [] for kind in KINDS} for keys in counts}
+    for _ in range(repetitions):
+        for keys, of_keys in times.items():
+            for kind, milliseconds in _epochs(bench, keys, later):
+                of_keys[kind].append(milliseconds)
+    return [
+        {
+            "keys": keys,
+            **{f"{kind}_ms": statistics.median(each) if each else 0.0 for kind, each in of_keys.items()},
+            **{f"{kind}_epochs": len(each) for kind, each in of_keys.items()},
+        }
+        for keys, of_keys in times.items()
+    ]
+
+
+def _epochs(bench: Bench, keys: int, later: int) -> Iterator[tuple[str, float]]:
+    """The kinds and the milliseconds of one job's epochs, once the state is filled; without the last."""
     records = programs.PRELOAD_RECORDS + later * UPDATES
     build: Build = partial(programs.few_updates, records=records, keys=keys)
-    width = bench.parallelism
+    per_subtask = UPDATES // bench.parallelism
     job = every_epoch(
-        lambda options: bench.run(build, records, 0.0, {**options, "firesteel.epoch.max-records": UPDATES // width})
+        lambda options: bench.run(build, records, 0.0, {**options, "firesteel.epoch.max-records": per_subtask})
     )
-    times: dict[str, list[float]] = {"changes": [], "full": [], "none": []}
     done = 0
     for epoch in job.epochs[:-1]:
         if done >= programs.PRELOAD_RECORDS and epoch.records == UPDATES:
             full = epoch.checkpoint_id in job.full_snapshots
-            kind = "none" if epoch.checkpoint_id is None else "full" if full else "changes"
-            times[kind].append(epoch.seconds * 1000)
+            yield "none" if epoch.checkpoint_id is None else "full" if full else "changes", epoch.seconds * 1000
         done += epoch.records
-    medians = {f"{kind}_ms": statistics.median(each) if each else None for kind, each in times.items()}
-    return {"keys": keys, **medians, **{f"{kind}_epochs": len(each) for kind, each in times.items()}}
