@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import queue
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from firesteel.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from firesteel.errors import CheckpointError, ConfigurationError, JobFailedError
 from firesteel.execution import snapshot_writer
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
+from firesteel.state.filesystem import LocalFileStore
 from firesteel.state.store import CheckpointStore
 from firesteel.state_processor import SavepointReader
 from firesteel.testing import CRASH, EPOCH_CUT, ManualClock, processing_time, use_clock
@@ -688,3 +691,44 @@ def test_checkpoints_are_complete_when_one_source_has_ended(make_env: MakeEnv, t
     scripted(env, ["a"]).union(scripted(env, [*script, CRASH])).map(lambda each: each).add_sink(lambda _: None)
     done = completed(run(env, checkpoint_each_epoch()))
     assert [each.checkpoint_id for each in done] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.feature("SB-09")
+def test_records_flow_while_a_snapshot_is_being_written(
+    make_env: MakeEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    may_write = threading.Event()
+    write = LocalFileStore.write
+
+    def slow_write(self: LocalFileStore, name: str, *content: Any) -> None:
+        if name.startswith("state/"):
+            assert may_write.wait(30)
+        write(self, name, *content)
+
+    monkeypatch.setattr(snapshot_writer, "_WRITE_AT_ONCE", 0)  # as if every snapshot were large
+    monkeypatch.setattr(LocalFileStore, "write", slow_write)
+    env = make_env(1, {"execution.checkpointing.interval": "1 ms", "execution.checkpointing.dir": str(tmp_path)})
+    seen: queue.Queue[Any] = queue.Queue()
+    source = Handed("a")
+    _seen[id(seen)] = seen
+    counts(source.stream(env)).add_sink(partial(_note, id(seen))).uid("sink")
+    client = env.execute_async()
+    assert seen.get(timeout=30) == ("a", 1)
+    for number in range(2, 6):  # one epoch each, with a snapshot on its way all the time
+        source.give("a")
+        assert seen.get(timeout=30) == ("a", number)
+    assert client.get_checkpoints() == []
+
+    may_write.set()
+    source.end()
+    client.get_job_execution_result().result(30)
+
+    assert client.get_checkpoints()
+
+
+_seen: dict[int, queue.Queue[Any]] = {}
+
+
+def _note(queue_id: int, value: Any) -> None:
+    """Functions are pickled, queues are not: found again by number, in this process."""
+    _seen[queue_id].put(value)
