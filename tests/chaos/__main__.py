@@ -19,7 +19,7 @@ def disturbed_run(directory: Path, choice: random.Random) -> ChaosRun:
     kind = choice.choice(["driver", "driver", "commit", "commit", "slots"])
     if kind == "slots":
         run = ChaosRun(directory, ["--target", "spark", "--epoch-records", "500"])
-        run.kill_slots_while_running(choice, times=choice.randint(1, 3))
+        run.kill_slots_while_running(times=choice.randint(1, 3))
         return run
     run = ChaosRun(directory)
     for _ in range(choice.randint(2, 6)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -57,16 +56,18 @@ class ChaosRun:
             process.wait()
             self.kills.append(f"driver after {seconds:.2f} s")
 
-    def kill_slots_while_running(self, random_source: random.Random, times: int) -> None:
-        """Run it to its end while killing slot processes."""
+    def kill_slots_while_running(self, times: int) -> None:
+        """Run it to its end while killing slot processes and, in turn, Spark's own Python workers."""
         process = self.start()
-        for _ in range(times):
+        for turn in range(times):
             slot = self._next_slot(process)
             if slot is None:
                 break
-            os.kill(slot, signal.SIGKILL)
+            victims, kind = ([slot], "slot process") if turn % 2 == 0 else (_workers_beside(slot), "Python workers")
+            for victim in victims:
+                os.kill(victim, signal.SIGKILL)
             (self.directory / f"slot-{slot}").unlink()
-            self.kills.append(f"slot process {slot}")
+            self.kills.append(f"{kind} {victims}")
         code = process.wait(timeout=300)
         assert code == 0, (self.directory / "log").read_text()[-4000:]
 
@@ -89,3 +90,10 @@ class ChaosRun:
         files = [path for path in (self.directory / "output").rglob("*") if path.is_file()]
         visible = [path for path in files if not any(part.startswith((".", "_")) for part in path.parts[-2:])]
         return sorted(line for path in visible for line in path.read_text().splitlines())
+
+
+def _workers_beside(slot: int) -> list[int]:
+    """Spark's Python workers on the host of a slot: the children of the daemon that the slot ends with."""
+    daemon = int(Path(f"/proc/{slot}/cmdline").read_bytes().split(b"\0")[-4])
+    children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
+    return [int(child) for child in children if b"slot import main" not in Path(f"/proc/{child}/cmdline").read_bytes()]

@@ -54,10 +54,10 @@ def test_a_driver_that_is_killed_again_and_again_leaves_no_trace(tmp_path: Path,
 
 
 @pytest.mark.feature("RR-01", "RR-03", "DE-08")
-def test_slot_processes_that_are_killed_leave_no_trace(tmp_path: Path, undisturbed: list[str]) -> None:
+def test_slot_processes_and_workers_that_are_killed_leave_no_trace(tmp_path: Path, undisturbed: list[str]) -> None:
     run = ChaosRun(tmp_path, ["--target", "spark", "--epoch-records", "500"])
 
-    run.kill_slots_while_running(random.Random(4), times=2)
+    run.kill_slots_while_running(times=2)
 
     assert len(run.kills) == 2
     assert run.output() == undisturbed
