@@ -9,6 +9,8 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.chaos.program import KEYS
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "tests" / "chaos" / "program.py"
 
@@ -34,8 +36,15 @@ class ChaosRun:
 
     @property
     def finished(self) -> bool:
-        """Whether the job has ended well."""
-        return (self.directory / "finished").exists()
+        """Whether the job has ended well.
+
+        A driver can be killed after its job has ended (all output is visible, the checkpoints of a finished job are
+        deleted) and before it could say so. Started again, the program would rightly begin from nothing.
+        """
+        if (self.directory / "finished").exists():
+            return True
+        checkpoints = list((self.directory / "checkpoints").glob("chk-*/_metadata"))
+        return not checkpoints and sum(line.startswith("final") for line in self.output()) == KEYS
 
     def run_to_end(self, *more: str) -> None:
         """Start it and wait for its end; a run that kills itself is one more kill."""
