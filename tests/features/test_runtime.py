@@ -16,7 +16,13 @@ import pytest
 
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.datastream import MapFunction, ProcessFunction, StreamExecutionEnvironment
+from firesteel.errors import JobCancelledError
+from firesteel.execution.driver import EpochOrder
+from firesteel.execution.host import LevelResult
+from firesteel.execution.in_process import InProcessCluster
+from firesteel.execution.job import Job
 from tests.features.executors import MakeEnv, collect, on_both
+from tests.features.saving import Handed
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -241,3 +247,29 @@ def test_the_harness_and_in_process_jobs_need_neither_java_nor_spark(tmp_path: P
     run = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines() == ["[(1, 7)]", "(0, 8)", "False"]
+
+
+def test_an_idle_job_runs_no_epochs(make_env: MakeEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epoch is a Spark job: with nothing to read and no timer due the driver waits, and looks again."""
+    epochs, waits = [], []
+    run_epoch = InProcessCluster.run_epoch
+
+    def counted(self: InProcessCluster, order: EpochOrder) -> list[LevelResult]:
+        epochs.append(order.request.epoch)
+        return run_epoch(self, order)
+
+    def wait(self: Job, seconds: float) -> None:
+        waits.append(seconds)
+        if len(waits) == 20:
+            self.request_cancel()
+
+    monkeypatch.setattr(InProcessCluster, "run_epoch", counted)
+    monkeypatch.setattr(Job, "wait", wait)
+    env = make_env(1)
+    Handed("a").stream(env).key_by(lambda word: word).reduce(max).add_sink(lambda _: None)
+
+    with pytest.raises(JobCancelledError):
+        env.execute()
+
+    assert len(waits) == 20
+    assert len(epochs) == 1
