@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.installed
+BENCH  := $(VENV)/.installed-bench
 ARGS   ?=
 
 .DEFAULT_GOAL := help
@@ -44,7 +45,7 @@ format: $(READY) ## format the code and apply safe fixes
 	@$(PY) -m ruff check --fix .
 	@$(PY) -m ruff format .
 
-bench: setup ## run the benchmarks
+bench: setup $(BENCH) ## run the benchmarks
 	@$(PY) -m bench $(ARGS)
 
 api-missing: $(READY) ## rewrite the list of PyFlink names that are still missing
@@ -64,4 +65,8 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(PY) || scripts/ensure-venv.sh $(PYTHON) $(VENV)
 	@echo "Installing the dependencies into $(VENV)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(BENCH): $(READY)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
 	@touch $@

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import sys
 from collections.abc import Callable
@@ -15,10 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyspark
-
-import firesteel
 from bench import backends, baselines, checkpoints, programs, stages
+from bench.machine import machine
 from bench.measure import Bench, Throughput
 from firesteel.common import Configuration
 from firesteel.execution.spark.session import spark_session
@@ -149,26 +145,6 @@ PARTS: dict[str, Callable[[Bench, float, int], Report]] = {
     "windows": windows,
     "checkpoints": checkpoint_costs,
 }
-
-
-def machine() -> Report:
-    """Where this is measured."""
-    model = [line for line in _cpu_lines() if line.startswith("model name")]
-    return {
-        "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
-        "cpu": model[0].partition(":")[2].strip() if model else platform.processor(),
-        "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 1),
-        "system": platform.platform(),
-        "python": platform.python_version(),
-        "pyspark": pyspark.__version__,
-        "firesteel": firesteel.__version__,
-    }
-
-
-def _cpu_lines() -> list[str]:
-    info = Path("/proc/cpuinfo")
-    return info.read_text(encoding="utf-8").splitlines() if info.exists() else []
 
 
 def main(arguments: list[str]) -> None:
