@@ -185,7 +185,7 @@ class SubtaskHost:
                 task.store_directory,
                 result.state_file,
                 report.snapshots,
-                fork_safe=subtask.fork_safe,
+                backends=subtask.backends,
                 at_once=request.savepoint or request.synchronous,
             )
         except CheckpointError as error:  # the job may go on without this checkpoint: the driver decides

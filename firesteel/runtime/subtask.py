@@ -416,12 +416,10 @@ class LevelSubtask:
         self._closed = False
 
     @property
-    def fork_safe(self) -> bool:
-        """Whether all state can be read in a forked process."""
-        backends = [
-            link.operator.context.keyed_state for chain in self.chains.values() for link in chain.links.values()
-        ]
-        return all(backend is None or backend.fork_safe for backend in backends)
+    def backends(self) -> list[KeyedStateBackend]:
+        """The keyed state of all operators."""
+        found = [link.operator.context.keyed_state for chain in self.chains.values() for link in chain.links.values()]
+        return [backend for backend in found if backend is not None]
 
     def open(self) -> None:
         """Open all operators, once, before the first epoch."""

@@ -84,6 +84,21 @@ class _Stopped:
     now: int = 0
 
 
+class Frozen:
+    """State as it stands, for a forked process that reads it while the operator goes on.
+
+    State in memory needs nothing: the fork has made a copy of it.
+    """
+
+    def enter(self) -> None:
+        """Called in the forked process before it reads anything."""
+        return None
+
+    def release(self) -> None:
+        """Nobody reads it any more. May be called more than once, and in either process."""
+        return None
+
+
 class KeyedStateBackend(ABC):
     """What an operator needs of a state backend. One instance per operator and subtask.
 
@@ -95,7 +110,9 @@ class KeyedStateBackend(ABC):
     """
 
     fork_safe = False
-    """Whether the state can be read in a forked process."""
+    """Whether the state can be read in a forked process, with the help of :meth:`freeze` if it is not all in memory."""
+    in_memory = False
+    """Whether a copy of everything may be made in memory; otherwise full snapshots are written part by part."""
     takes_batches = False
     """Whether :meth:`begin_batch` wants to be called."""
     cleans_up_incrementally = True
@@ -166,6 +183,10 @@ class KeyedStateBackend(ABC):
     @abstractmethod
     def apply(self, changes: Changes, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
+
+    def freeze(self) -> Frozen:
+        """This process is about to be forked, and the new one will read the state. Called only if ``fork_safe``."""
+        return Frozen()
 
     def begin_batch(self, keys: Sequence[Any]) -> None:
         """Records with these keys are about to be processed; entries that were handed out are not used any more."""
@@ -301,6 +322,7 @@ class HashMapBackend(TableBackend):
     """State as Python objects in dicts. The fastest; bounded by memory."""
 
     fork_safe = True
+    in_memory = True
 
     def make_table(self, name: str, kind: str, expires: bool) -> Table:
         """A new table in memory."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from firesteel.state.backend import TIMERS, Changes, TableBackend
+from firesteel.state.backend import TIMERS, Changes, Frozen, TableBackend
 from firesteel.state.rocksdb.disk import Disk
 from firesteel.state.rocksdb.keys import KeyCodec
 from firesteel.state.rocksdb.list_table import RocksListTable
@@ -52,6 +52,7 @@ class RocksDBBackend(TableBackend):
         Flink.
     """
 
+    fork_safe = True
     takes_batches = True
     cleans_up_incrementally = False
 
@@ -73,9 +74,13 @@ class RocksDBBackend(TableBackend):
         self._last_compaction: int | None = None
 
     @property
-    def fork_safe(self) -> bool:  # type: ignore[override]
-        """Whether the state can be read in a forked process: not if some of it is in RocksDB."""
+    def in_memory(self) -> bool:  # type: ignore[override]
+        """Whether nothing has been moved to disk yet."""
         return not self._disk.is_open
+
+    def freeze(self) -> Frozen:
+        """Keep what is on disk as it is now; what is in memory a forked process has anyway."""
+        return self._disk.freeze()
 
     def _space(self, expires: bool) -> Space:
         self._spaces += 1

@@ -246,8 +246,7 @@ class RocksListTable(ListTable):
         """The whole table in several changes; one at least."""
         puts: list[tuple[Any, list[Any]]] = []
         elements = 0
-        for key in self._keys():
-            items = self._peek(key)
+        for key, items in self._all_lists():
             puts.append((key, items))
             elements += len(items)
             if elements >= PART:
@@ -257,15 +256,34 @@ class RocksListTable(ListTable):
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""
-        puts = [(key, self._peek(key)) for key in self._keys()]
-        return {"puts": puts, "appended": [], "removed": []}
+        return {"puts": list(self._all_lists()), "appended": [], "removed": []}
 
-    def _peek(self, key: Any) -> list[Any]:
-        """A list of the caller's own, without bringing it into memory."""
-        found = self._cache.get(key)
-        if found is None:
-            return self._read(key)
-        return list(found.items) if found.whole else self._read(key) + found.items
+    def _all_lists(self) -> Iterator[tuple[Any, list[Any]]]:
+        """All lists, each the caller's own; those on disk do not stay in memory."""
+        if self._on_disk:
+            yield from self._lists_on_disk()
+        for key, found in list(self._cache.items()):
+            yield key, list(found.items) if found.whole else self._read(key) + found.items
+
+    def _lists_on_disk(self) -> Iterator[tuple[Any, list[Any]]]:
+        """Lists of which nothing is in memory: marks and elements have the same order, so one scan of each will do."""
+        space, known = self._space, self._cache.keys() | self._deleted
+        elements = space.disk.scan(space.prefix + _ELEMENT)
+        element = next(elements, None)
+        marks = space.prefix + _MARK
+        for encoded, data in space.disk.scan(marks):
+            key, _, _ = space.read_key(encoded, len(marks), data)
+            mine, wanted, items = self._element_prefix_of(encoded), key not in known, []
+            while element is not None and element[0][:-8] <= mine:
+                if wanted and element[0][:-8] == mine:
+                    items.append(space.unpack(element[1]))
+                element = next(elements, None)
+            if wanted:
+                yield key, items
+
+    def _element_prefix_of(self, mark_key: bytes) -> bytes:
+        prefix = self._space.prefix
+        return prefix + _ELEMENT + mark_key[len(prefix) + len(_MARK) :]
 
     def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
         """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""

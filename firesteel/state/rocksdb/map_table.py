@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
@@ -325,15 +326,27 @@ class RocksMapTable(MapTable):
 
     def _all_entries(self) -> Iterator[tuple[Any, Any, Any]]:
         """All entries of all maps; maps on disk do not stay in memory."""
-        for key in self._keys():
-            found = self._cache.get(key)
-            if found is None:
-                found = self._find(key)
-                assert found is not None
-                del self._cache[key]
-                self._backed.discard(key)
-                self._live -= 1
+        if self._on_disk:
+            yield from self._entries_on_disk()
+        for key, found in list(self._cache.items()):
             for map_key, value in found.items():
+                yield key, map_key, value
+
+    def _entries_on_disk(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Entries of maps of which nothing is in memory: marks and entries have the same order, so one scan of each."""
+        space, marks = self._space, self._space.prefix + _MARK
+        stored = space.disk.scan(space.prefix + _ENTRY)
+        entry = next(stored, None)
+        for encoded, data in space.disk.scan(marks):
+            key, _, _ = space.read_key(encoded, len(marks), data, 8)
+            mine = space.prefix + _ENTRY + encoded[len(marks) :]
+            entries: list[tuple[int, Any, Any]] = []
+            while entry is not None and (entry[0] < mine or entry[0].startswith(mine)):
+                if key not in self._cache and entry[0].startswith(mine):
+                    map_key, _, start = space.read_key(entry[0], len(mine), entry[1], 8)
+                    entries.append((NUMBER.unpack_from(entry[1])[0], map_key, space.unpack(entry[1], start)))
+                entry = next(stored, None)
+            for _, map_key, value in sorted(entries, key=itemgetter(0)):
                 yield key, map_key, value
 
     def full_parts(self) -> Iterator[Change]:
