@@ -77,3 +77,18 @@ def _epochs(bench: Bench, keys: int, later: int) -> Iterator[tuple[str, float]]:
             full = epoch.checkpoint_id in job.full_snapshots
             yield "none" if epoch.checkpoint_id is None else "full" if full else "changes", epoch.seconds * 1000
         done += epoch.records
+
+
+def backends_as_jobs(bench: Bench, keys: int, seconds: float, repetitions: int) -> dict[str, Any]:
+    """The keyed running sum with all its keys in state, as a whole job on either backend, in turns."""
+    rates: dict[str, list[float]] = {"hashmap": [], "rocksdb": []}
+    build: Build = partial(programs.scattered_sum, keys=keys)
+    for _ in range(repetitions):
+        for backend, of_backend in rates.items():
+            job = bench.steady(build, seconds, after_records=keys, options={"state.backend.type": backend})
+            of_backend.append(job.records_per_second)
+    return {
+        "keys": keys,
+        **{backend: statistics.median(of_backend) for backend, of_backend in rates.items()},
+        "ratio": statistics.median(one / other for one, other in zip(rates["rocksdb"], rates["hashmap"])),
+    }

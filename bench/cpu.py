@@ -1,4 +1,4 @@
-"""Processor time by kind of process: tells where the time of a job goes, also on a machine that is busy otherwise."""
+"""Processor time and memory by kind of process: tells where they go, also on a machine that is busy otherwise."""
 
 from __future__ import annotations
 
@@ -16,6 +16,19 @@ def cpu_seconds() -> Counter[str]:
     Empty where there is no ``/proc``. The time of processes that have ended meanwhile is lost, which is why relays
     (Spark's Python workers) are counted only while Spark keeps them.
     """
+    used: Counter[str] = Counter()
+    for pid, seconds in _processes().items():
+        used[_kind(pid)] += seconds
+    return used
+
+
+def slot_memory() -> int:
+    """Bytes of memory that the slots have for themselves, all together; 0 where there is no ``/proc``."""
+    return sum(_anonymous_memory(pid) for pid in _processes() if _kind(pid) == "slots")
+
+
+def _processes() -> dict[int, float]:
+    """This process and its descendants, with the processor time they have used."""
     parents: dict[int, int] = {}
     times: dict[int, float] = {}
     for entry in Path("/proc").glob("[0-9]*"):
@@ -25,11 +38,15 @@ def cpu_seconds() -> Counter[str]:
             continue
         parents[int(entry.name)] = int(fields[1])
         times[int(entry.name)] = (int(fields[11]) + int(fields[12])) / _TICKS
-    used: Counter[str] = Counter()
-    for pid, seconds in times.items():
-        if _descends(pid, parents):
-            used[_kind(pid)] += seconds
-    return used
+    return {pid: seconds for pid, seconds in times.items() if _descends(pid, parents)}
+
+
+def _anonymous_memory(pid: int) -> int:
+    try:
+        lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8").splitlines()
+    except OSError:  # ended while we looked
+        return 0
+    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
 
 
 def _descends(pid: int, parents: dict[int, int]) -> bool:

@@ -1,4 +1,4 @@
-"""Measuring: throughput of a program against its loop, the cost of an epoch, latency."""
+"""Measuring: throughput of a program against its loop, or of a job without end; the cost of an epoch."""
 
 from __future__ import annotations
 
@@ -6,16 +6,23 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from bench import programs
 from bench.cpu import KINDS, cpu_seconds
 from firesteel.common import Configuration
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.connectors.discarding import DiscardingSink
-from firesteel.datastream import SourceFunction, StreamExecutionEnvironment
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution.job_metrics import EpochStats
+from firesteel.execution.spark.session import spark_session
 
 Build = Callable[[StreamExecutionEnvironment], None]
+
+_SETTLING = 2.0
+"""Seconds in which the epochs of a new job find their size."""
+_FEWEST_EPOCHS = 2
 
 
 @dataclass(frozen=True)
@@ -44,15 +51,39 @@ class JobRun:
     """The checkpoints (of the last 100) that wrote everything, not only changes."""
 
 
+@dataclass(frozen=True)
+class Steady:
+    """A job that was watched for a while, and ended."""
+
+    records_per_second: float
+    epoch_seconds: float
+    """The median."""
+    epochs: int
+    found: Any
+    """What ``look`` returned."""
+
+
 class Bench:
-    """Runs programs in one Spark session.
+    """Runs programs in one Spark session, which is started when it is needed first.
 
     :param options: Configuration of the jobs, besides the defaults.
     """
 
-    def __init__(self, spark: Any, options: dict[str, Any]) -> None:
-        self._spark = spark
+    def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
+        self._session: Any = None
+
+    @property
+    def _spark(self) -> Any:
+        if self._session is None:
+            self._session = spark_session(Configuration.from_dict(self._options))
+            self.run(partial(programs.running_sum, records=200_000, keys=1000), 200_000, 0.3)  # starts processes
+        return self._session
+
+    def stop(self) -> None:
+        """End the session, if one was started."""
+        if self._session is not None:
+            self._session.stop()
 
     def environment(self, options: dict[str, Any] | None = None) -> StreamExecutionEnvironment:
         """A new environment on the session of the benchmark, with further options."""
@@ -111,6 +142,36 @@ class Bench:
         startup = max(whole - records / rate, 0.0)
         return JobRun(rate, startup, seconds / len(steady), per_record, list(epochs), full)
 
+    def steady(
+        self,
+        build: Build,
+        seconds: float,
+        after_records: int = 0,
+        options: dict[str, Any] | None = None,
+        look: Callable[[Any], Any] | None = None,
+    ) -> Steady:
+        """Watch a job without end, once its epochs have found their size, and cancel it.
+
+        :param after_records: So many records have to be through before.
+        :param look: Called with the running job's client at the end of the time, before it is cancelled.
+        """
+        env = self.environment(options)
+        build(env)
+        client = env.execute_async("bench")
+        metrics = client.get_metrics()
+        started = time.perf_counter()
+        _wait(client, lambda: metrics.records >= after_records and time.perf_counter() - started > _SETTLING)
+        first, began = metrics.epochs[-1].epoch if metrics.epochs else 0, time.perf_counter()
+        _wait(
+            client,
+            lambda: time.perf_counter() - began > seconds and metrics.epochs[-1].epoch >= first + _FEWEST_EPOCHS,
+        )
+        epochs = [epoch for epoch in metrics.epochs if epoch.epoch > first]
+        found = look(client) if look is not None else None
+        client.cancel().result()
+        spent = [epoch.seconds for epoch in epochs]
+        return Steady(sum(epoch.records for epoch in epochs) / sum(spent), statistics.median(spent), len(epochs), found)
+
     def empty_epochs(self, seconds: float) -> list[float]:
         """Durations of epochs of two levels that hold next to no records."""
         env = self.environment()
@@ -137,42 +198,11 @@ class Bench:
             durations.append(time.perf_counter() - started)
         return durations
 
-    def latencies(self, rate: int, seconds: float, skip: float) -> list[float]:
-        """How long records of a live source are under way to the driver through two levels.
 
-        :param skip: How many seconds at the start are left out.
-        """
-        env = self.environment()
-        ticks = env.add_source(Ticks(rate, skip + seconds))
-        results = ticks.key_by(lambda tick: tick[0] % 1000).map(lambda tick: tick)
-        latencies = []
-        first = None
-        with results.execute_and_collect("latency") as arrived:
-            for _, created in arrived:
-                now = time.time()
-                first = first or now
-                if now - first > skip:
-                    latencies.append(now - created)
-        return latencies
-
-
-class Ticks(SourceFunction):
-    """Numbers with the time of their creation, at a fixed rate."""
-
-    def __init__(self, rate: int, seconds: float) -> None:
-        self._rate = rate
-        self._seconds = seconds
-        self._running = True
-
-    def run(self, ctx: SourceFunction.SourceContext) -> None:
-        started = time.time()
-        made = 0
-        while self._running and made < self._rate * self._seconds:
-            due = int((time.time() - started) * self._rate)
-            for number in range(made, due):
-                ctx.collect((number, time.time()))
-            made = max(made, due)
-            time.sleep(0.001)
-
-    def cancel(self) -> None:
-        self._running = False
+def _wait(client: Any, ready: Callable[[], bool]) -> None:
+    """Wait for something in a running job, or raise why the job has ended before."""
+    result = client.get_job_execution_result()
+    while not ready():
+        if result.done():
+            raise RuntimeError(f"the job ended while it was measured: {result.result()}")
+        time.sleep(0.02)

@@ -5,6 +5,7 @@ The same figures give the same SVG, byte by byte, so that a chart changes in git
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from bench.page import ROOT
 matplotlib.use("Agg")  # before pyplot: no window
 
 from matplotlib import pyplot
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 PICTURES = ROOT / "docs" / "pictures" / "bench"
 COLOURS = ("#3b82d6", "#cf6a1f", "#2f9456", "#d1495b", "#7a5cc0", "#767f89", "#b08900", "#1f9aa8")
@@ -139,6 +140,11 @@ def _label(axis: Any, of: Axis) -> None:
     if of.log:
         axis.axes.set(**{f"{axis.axis_name}scale": "log"})
         axis.set_minor_formatter(NullFormatter())
+        low, high = axis.get_data_interval()
+        decades = math.floor(math.log10(low)), math.ceil(math.log10(high))
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5) if decades[1] - decades[0] <= 3 else (1,)))
+        if axis.axis_name == "y":
+            axis.axes.set_ylim(10.0 ** decades[0], 10.0 ** decades[1])
     if of.ticks:
         axis.set_ticks(of.ticks)
         axis.set_ticks([], minor=True)

@@ -29,6 +29,8 @@ SESSION_GAP_MS = 1000
 SESSION_RECORDS = 5
 PRELOAD_RECORDS = 10_000
 """So many records at the start stand for all keys, a share of them each."""
+ENDLESS = 10**15
+"""More records than any measurement reads."""
 
 
 def event_time_of(number: int) -> int:
@@ -80,6 +82,21 @@ def running_sum(env: StreamExecutionEnvironment, records: int, keys: int) -> Non
     pairs = env.from_sequence(0, records - 1).map(lambda number: (number % keys, number))
     sums = pairs.key_by(lambda pair: pair[0]).process(RunningSum())
     sums.filter(lambda pair: pair[1] % 100 == 0).sink_to(DiscardingSink())
+
+
+def scattered_sum(env: StreamExecutionEnvironment, keys: int) -> None:
+    """The running sum without an end. The keys come scattered, each once before any comes again."""
+    pairs = env.from_sequence(0, ENDLESS).map(lambda number: (number * 7919 % keys, number))
+    sums = pairs.key_by(lambda pair: pair[0]).process(RunningSum())
+    sums.filter(lambda pair: pair[1] % 100 == 0).sink_to(DiscardingSink())
+
+
+def chained_levels(env: StreamExecutionEnvironment, levels: int) -> None:
+    """A map per level and nothing else, with a ``key_by`` before all but the first."""
+    stream = env.from_sequence(0, ENDLESS).map(lambda number: number + 1)
+    for level in range(1, levels):
+        stream = stream.key_by(lambda number, shift=level: (number >> shift) % 1000).map(lambda number: number + 1)
+    stream.sink_to(DiscardingSink())
 
 
 def word_count(env: StreamExecutionEnvironment, records: int) -> None:
