@@ -19,7 +19,6 @@ places = st.integers(0, 10**9)
 configs = st.builds(
     NexmarkConfig,
     seed=st.integers(1, 2),
-    rate=st.sampled_from([7, 10_000]),
     out_of_order_group=st.sampled_from([1, 150]),
 )
 

@@ -57,6 +57,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "38_shapes_and_rules": ("EX-48",),
     "39_checkpoint_settings": ("EX-49",),
     "40_online_model": (),
+    "41_auctions": (),
 }
 ON_SPARK = "firesteel.master: local[2]\nspark.ui.enabled: false"
 
