@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import final
+from typing import Any, ClassVar, final
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.errors import ConfigurationError
@@ -22,6 +22,14 @@ class OutputTag:
     :param type_info: The type of the records, which may differ from that of the main output. None:
         undeclared.
     """
+
+    made: ClassVar[bool] = False
+    """Whether this process has ever held a tag. As long as it has not, no result can be a tagged one."""
+
+    def __new__(cls, *arguments: Any, **options: Any) -> OutputTag:
+        """Also called when a tag is unpickled."""
+        OutputTag.made = True
+        return super().__new__(cls)
 
     def __init__(self, tag_id: str, type_info: TypeInformation | None = None) -> None:
         if not isinstance(tag_id, str) or not tag_id:

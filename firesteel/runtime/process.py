@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
@@ -152,7 +153,7 @@ class TimerFiring(FunctionOperator):
     def add_results(self, made: Iterable[Any], values: list[Any], timestamp: int | None) -> None:
         """Sort results into main output and side outputs."""
         for result in made:
-            if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
+            if is_tagged(result):
                 self.side.add(result[0], result[1], timestamp)
             else:
                 values.append(result)
@@ -176,29 +177,56 @@ class KeyedProcessOperator(TimerFiring):
 
 
 def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: KeyScope | None, batch: Batch) -> None:
-    """The loop around ``process_element``: for each record set key and timestamp, call, sort the results.
+    """Call ``process_element`` for each record and emit what it gives.
 
     The hot path of stateful programs. ``operator.cursor`` must be the iterator over the batch's values.
     """
+    cursor, scope = operator.cursor, scope or KeyScope()
+    assert cursor is not None
+    keys: Iterable[Any] = repeat(None) if batch.keys is None else batch.keys
+    if batch.timestamps is None and not OutputTag.made and inspect.isgeneratorfunction(call):
+        context.current_timestamp = None
+        # The loop's targets are the very attributes that user code reads through context and state.
+        made = [result for value, scope.key in zip(cursor, keys) for result in call(value, context)]
+        results = _sorted_out(made, operator.side) if OutputTag.made else Batch(made)
+    else:
+        results = _called_and_sorted(operator.side, call, context, scope, zip(cursor, _stamps(batch), keys))
+        if batch.timestamps is None:
+            results.timestamps = None
+    operator.side.flush(operator.output)
+    operator.output.emit(results)
+
+
+def _called_and_sorted(
+    side: SideBuffer, call: Call, context: Any, scope: KeyScope, elements: Iterable[tuple[Any, Any, Any]]
+) -> Batch:
+    """The results of a function of any kind, with the timestamps of their records; tagged ones go to the side."""
     values: list[Any] = []
     timestamps: list[int] = []
-    cursor = operator.cursor
-    assert cursor is not None
-    stamped = batch.timestamps is not None
-    stamps: Iterable[Any] = repeat(None) if batch.timestamps is None else batch.timestamps
-    keys: Iterable[Any] = repeat(None) if batch.keys is None else batch.keys
-    side_add, append, append_stamp = operator.side.add, values.append, timestamps.append
-    scope = scope or KeyScope()
-    # The loop's targets are the very attributes that user code reads through context and state.
-    for value, context.current_timestamp, scope.key in zip(cursor, stamps, keys):
+    append, append_stamp = values.append, timestamps.append
+    for value, context.current_timestamp, scope.key in elements:
         made = call(value, context)
         if made is not None:
             for result in made:
-                if result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag:
-                    side_add(result[0], result[1], context.current_timestamp)
+                if OutputTag.made and is_tagged(result):
+                    side.add(result[0], result[1], context.current_timestamp)
                 else:
                     append(result)
-                    if stamped:
-                        append_stamp(context.current_timestamp)
-    operator.side.flush(operator.output)
-    operator.output.emit(Batch(values, timestamps if stamped else None))
+                    append_stamp(context.current_timestamp)
+    return Batch(values, timestamps)
+
+
+def _stamps(batch: Batch) -> Iterable[Any]:
+    return repeat(None) if batch.timestamps is None else batch.timestamps
+
+
+def _sorted_out(results: list[Any], side: SideBuffer) -> Batch:
+    """What is not tagged. Needed once in a process: when the first tag was made while these results were."""
+    for result in filter(is_tagged, results):
+        side.add(result[0], result[1], None)
+    return Batch([result for result in results if not is_tagged(result)])
+
+
+def is_tagged(result: Any) -> bool:
+    """Whether a result is for a side output: ``(tag, record)``."""
+    return result.__class__ is tuple and len(result) == 2 and result[0].__class__ is OutputTag

@@ -77,19 +77,15 @@ def _quick_check(type_info: BasicTypeInfo, check: Check) -> Check:
 class ValueHandle(ValueState[Any]):
     """Value state without a declared type."""
 
-    def __init__(self, table: ValueTable, scope: KeyScope, default: Any = None) -> None:
+    def __init__(self, table: ValueTable, scope: KeyScope) -> None:
         self._table = table
         self._entries = table.entries
         self._mark = table.dirty.add
         self._scope = scope
-        self._default = default
 
     def value(self) -> Any:
-        """The value for the key in scope; the default (None unless declared) if there is none."""
-        value = self._entries.get(self._scope.key, ABSENT)
-        if value is ABSENT:
-            return copy.deepcopy(self._default)
-        return value
+        """The value for the key in scope, or None. (None is never stored.)"""
+        return self._entries.get(self._scope.key)
 
     def update(self, value: Any) -> None:
         """Set the value for the key in scope. None clears it."""
@@ -108,8 +104,8 @@ class ValueHandle(ValueState[Any]):
 class TypedValueHandle(ValueHandle):
     """Value state with a declared type: values that do not fit are refused."""
 
-    def __init__(self, table: ValueTable, scope: KeyScope, default: Any, check: Check) -> None:
-        super().__init__(table, scope, default)
+    def __init__(self, table: ValueTable, scope: KeyScope, check: Check) -> None:
+        super().__init__(table, scope)
         self._check = check
 
     def update(self, value: Any) -> None:
@@ -126,8 +122,8 @@ class TypedValueHandle(ValueHandle):
 class WholeNumberHandle(TypedValueHandle):
     """Value state of a whole number, the most frequent kind: the check without a call."""
 
-    def __init__(self, table: ValueTable, scope: KeyScope, default: Any, check: Check, bounds: tuple[int, int]) -> None:
-        super().__init__(table, scope, default, check)
+    def __init__(self, table: ValueTable, scope: KeyScope, check: Check, bounds: tuple[int, int]) -> None:
+        super().__init__(table, scope, check)
         self._low, self._high = bounds
 
     def update(self, value: Any) -> None:
@@ -138,6 +134,28 @@ class WholeNumberHandle(TypedValueHandle):
             self._mark(key)
         else:
             super().update(value)
+
+
+class DefaultedValue(ValueState[Any]):
+    """Value state with a default for keys that have no value."""
+
+    def __init__(self, handle: ValueHandle, default: Any) -> None:
+        self._table = handle._table
+        self._handle = handle
+        self._default = default
+
+    def value(self) -> Any:
+        """The value for the key in scope, or a copy of the default."""
+        value = self._handle.value()
+        return copy.deepcopy(self._default) if value is None else value
+
+    def update(self, value: Any) -> None:
+        """Set the value for the key in scope. None clears it."""
+        self._handle.update(value)
+
+    def clear(self) -> None:
+        """Forget the value for the key in scope."""
+        self._handle.clear()
 
 
 class ReducingHandle(ReducingState[Any]):
@@ -303,6 +321,18 @@ class MapHandle(MapState[Any, Any]):
         self._table.remove(self._scope.key)
 
 
+def _value_handle(
+    table: ValueTable, scope: KeyScope, check: Check | None, type_info: TypeInformation | None
+) -> ValueHandle:
+    """The quickest handle that checks what the declared type asks for."""
+    if check is None:
+        return ValueHandle(table, scope)
+    bounds = type_info.bounds if isinstance(type_info, BasicTypeInfo) else None
+    if bounds is not None:
+        return WholeNumberHandle(table, scope, check, bounds)
+    return TypedValueHandle(table, scope, check)
+
+
 class StateHandles:
     """Makes state handles from descriptors, and remembers them: one name is one state.
 
@@ -374,13 +404,9 @@ class StateHandles:
         if isinstance(descriptor, AggregatingStateDescriptor):
             return AggregatingHandle(values, scope, descriptor.get_agg_function())
         if isinstance(descriptor, ValueStateDescriptor):
+            handle = _value_handle(values, scope, check, descriptor.type_info)
             default = descriptor.default_value
-            if check is None:
-                return ValueHandle(values, scope, default)
-            bounds = descriptor.type_info.bounds if isinstance(descriptor.type_info, BasicTypeInfo) else None
-            if bounds is not None:
-                return WholeNumberHandle(values, scope, default, check, bounds)
-            return TypedValueHandle(values, scope, default, check)
+            return handle if default is None else DefaultedValue(handle, default)
         raise StateError(f"unknown kind of state descriptor: {type(descriptor).__name__}")
 
     def _make_expiring(self, descriptor: StateDescriptor) -> Any:
