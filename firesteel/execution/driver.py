@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from firesteel.common import JobStatus
-from firesteel.common.options import EPOCH_MAX_RECORDS, EPOCH_TARGET_DURATION, PROGRESS
+from firesteel.common.options import PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
 from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
@@ -117,8 +117,7 @@ class JobDriver:
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
         self._feedback = FeedbackCoordinator(plan.iterations)
         self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
-        self._target_ms: int = configuration.get(EPOCH_TARGET_DURATION)
-        self._budget = EpochBudget(configuration.get(EPOCH_MAX_RECORDS), self._target_ms / 1000)
+        self._budget = EpochBudget.of(configuration)
         self._restarts = restart_strategy_of(configuration).new_policy()
         self._progress = ProgressLine() if configuration.get(PROGRESS) else None
         self._epoch = 0
@@ -273,7 +272,7 @@ class JobDriver:
                 savepoint=savepoint is not None,
                 drain=savepoint is not None and savepoint.drain,
                 completed_checkpoint=completed,
-                time_budget_ms=self._target_ms,
+                time_budget_ms=int(self._budget.target_seconds * 1000),
                 loops=self._feedback.tasks(drain=savepoint is not None and savepoint.drain),
             ),
             source_tasks=self._sources.tasks(self._budget.records),

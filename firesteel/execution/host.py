@@ -44,6 +44,7 @@ class WorkerPlan:
     batch_mode: bool
     job_parameters: dict[str, str]
     chunk_records: int
+    epoch_bytes: int
     watermark_interval: int
     main_classes: bytes
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
@@ -158,10 +159,13 @@ class SubtaskHost:
 
     def _run(self, task: LevelTask, rows: list[ChunkRow], result: LevelResult) -> list[ChunkRow]:
         instance = self._instance(task)
+        subtask, byte_limit = instance.subtask, self._plans[task.job_id].epoch_bytes
         deadline = time.monotonic() + task.request.time_budget_ms / 1000
-        produced, report = instance.subtask.run_epoch(
-            task.request, rows, task.source_tasks, task.attempt, lambda: time.monotonic() > deadline
-        )
+
+        def expired() -> bool:
+            return time.monotonic() > deadline or subtask.bytes_ready > byte_limit
+
+        produced, report = subtask.run_epoch(task.request, rows, task.source_tasks, task.attempt, expired)
         instance.epoch = task.request.epoch
         if report.snapshots and task.store_directory is not None:
             self._write_snapshot(task, instance.subtask, report, result)

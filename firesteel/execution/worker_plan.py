@@ -9,6 +9,7 @@ import cloudpickle
 from firesteel.common.options import (
     CHECKPOINT_INCREMENTAL,
     CHUNK_MAX_RECORDS,
+    EPOCH_MAX_BYTES,
     ROCKSDB_MEMORY,
     STATE_BACKEND,
     WORK_DIR,
@@ -29,6 +30,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         batch_mode=plan.batch_mode,
         job_parameters=plan.job_parameters,
         chunk_records=chunk_records,
+        epoch_bytes=plan.configuration.get(EPOCH_MAX_BYTES),
         watermark_interval=plan.settings.get("watermark_interval", chunk_records),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),

@@ -28,13 +28,15 @@ class ChannelWriter:
     The three lists of the open segment keep their identity, so that routers can hold on to their ``append``.
     """
 
-    __slots__ = ("_chunk_records", "_entries", "_records", "_stamped", "chunks", "keys", "timestamps", "values")
+    __slots__ = ("_chunk_records", "_entries", "_records", "_stamped", "chunks", "keys", "size", "timestamps", "values")
 
     def __init__(self, chunk_records: int) -> None:
         self.values: list[Any] = []
         self.timestamps: list[int] = []
         self.keys: list[Any] = []
         self.chunks: list[bytes] = []
+        self.size = 0
+        """The bytes of all chunks."""
         self._entries: list[Entry] = []
         self._stamped = False
         self._records = 0
@@ -84,14 +86,16 @@ class ChannelWriter:
         """Make a chunk of everything gathered so far."""
         self.close_segment()
         if self._entries:
-            self.chunks.append(codec.dumps(self._entries))
+            chunk = codec.dumps(self._entries)
+            self.chunks.append(chunk)
+            self.size += len(chunk)
             self._entries = []
             self._records = 0
 
     def take(self) -> list[bytes]:
         """All chunks, in order."""
         self.pack()
-        chunks, self.chunks = self.chunks, []
+        chunks, self.chunks, self.size = self.chunks, [], 0
         return chunks
 
 

@@ -421,6 +421,12 @@ class LevelSubtask:
         found = [link.operator.context.keyed_state for chain in self.chains.values() for link in chain.links.values()]
         return [backend for backend in found if backend is not None]
 
+    @property
+    def bytes_ready(self) -> int:
+        """The size of the chunks that wait for the end of the epoch."""
+        emitters = [emitter for chain in self.chains.values() for emitter in chain.emitters]
+        return sum(writer.size for emitter in emitters for writer in emitter.writers)
+
     def open(self) -> None:
         """Open all operators, once, before the first epoch."""
         self._opened = True

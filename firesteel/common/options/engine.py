@@ -28,7 +28,9 @@ __all__ = [
     "EXECUTION_TARGET",
     "MASTER",
     "EPOCH_MAX_RECORDS",
+    "EPOCH_MAX_BYTES",
     "EPOCH_TARGET_DURATION",
+    "EPOCH_BACKLOG_DURATION",
     "CHUNK_MAX_RECORDS",
     "WORK_DIR",
     "PROGRESS",
@@ -146,8 +148,15 @@ MASTER = ConfigOption(
 EPOCH_MAX_RECORDS = ConfigOption(
     "firesteel.epoch.max-records",
     _POSITIVE,
-    500_000,
+    2_000_000,
     "How many records one source subtask reads in one epoch at most.",
+    _GROUP,
+)
+EPOCH_MAX_BYTES = ConfigOption(
+    "firesteel.epoch.max-bytes",
+    MemoryValue(),
+    256 * 2**20,
+    "A source subtask stops reading for this epoch when it has so many bytes ready for other tasks.",
     _GROUP,
 )
 EPOCH_TARGET_DURATION = ConfigOption(
@@ -155,6 +164,14 @@ EPOCH_TARGET_DURATION = ConfigOption(
     _DURATION,
     1000,
     "How long an epoch should take; sources read as much as the job gets done in that time.",
+    _GROUP,
+)
+EPOCH_BACKLOG_DURATION = ConfigOption(
+    "firesteel.epoch.backlog-duration",
+    _DURATION,
+    None,
+    "The same while a job has a backlog, so that the fixed cost of an epoch is paid less often; none means three times "
+    "the target duration. Never longer than the checkpoint interval, nor shorter than the target duration.",
     _GROUP,
 )
 CHUNK_MAX_RECORDS = ConfigOption(
