@@ -19,6 +19,7 @@ from firesteel.state import codec
 from firesteel.state.key_groups import subtask_of_key
 
 ChunkRow = tuple[int, int, int, int, int, str, bytes]
+_Route = tuple[Callable[[Any], None], Callable[[Any], None], Callable[[int], None]]
 _MEMO_LIMIT = 1 << 20
 
 
@@ -268,38 +269,61 @@ class HashEmitter(Emitter):
     ) -> None:
         super().__init__(edge, level, subtask, targets, chunk_records)
         self._select = select
-        self._route = _KeyRoutes(self.writers, max_parallelism)
+        self._max_parallelism = max_parallelism
+        self._routes: dict[Any, _Route] = {}
 
     def emit(self, batch: Batch) -> None:
         """Route each record by its key."""
-        select, route, stamps = self._select, self._route, batch.timestamps
-        self.cursor = cursor = iter(batch.values)
-        keys = [select(value) for value in cursor]
-        self._refuse_unstable(batch.values[0], keys[0])
+        if not batch.values:
+            return
         for writer in self.writers:
-            writer.expect(stamps is not None)
+            writer.expect(batch.timestamps is not None)
         try:
-            if stamps is None:
-                for value, key in zip(batch.values, keys):
-                    add_value, add_key, _ = route[key]
-                    add_value(value)
-                    add_key(key)
-            else:
-                for value, key, stamp in zip(batch.values, keys, stamps):
-                    add_value, add_key, add_stamp = route[key]
-                    add_value(value)
-                    add_key(key)
-                    add_stamp(stamp)
+            self._route(batch)
         except TypeError as error:
-            raise self._refusal(batch.values, error) from error
+            refusal = self._refusal(batch.values)
+            if refusal is None:
+                raise
+            raise refusal from error
+        self._refuse_unstable(batch.values[0])
         for writer in self.writers:
             writer.pack_if_full()
-        if len(route) > _MEMO_LIMIT:
-            route.clear()
+        if len(self._routes) > _MEMO_LIMIT:
+            self._routes.clear()
 
-    def _refuse_unstable(self, value: Any, key: Any) -> None:
+    def _route(self, batch: Batch) -> None:
+        select, routes = self._select, self._routes
+        self.cursor = cursor = iter(batch.values)
+        # A plain dict whose misses are caught is quicker than one with __missing__: misses are few.
+        if batch.timestamps is None:
+            for value in cursor:
+                key = select(value)
+                try:
+                    add_value, add_key, _ = routes[key]
+                except KeyError:
+                    add_value, add_key, _ = self._new_route(key)
+                add_value(value)
+                add_key(key)
+        else:
+            for value, stamp in zip(cursor, batch.timestamps):
+                key = select(value)
+                try:
+                    add_value, add_key, add_stamp = routes[key]
+                except KeyError:
+                    add_value, add_key, add_stamp = self._new_route(key)
+                add_value(value)
+                add_key(key)
+                add_stamp(stamp)
+
+    def _new_route(self, key: Any) -> _Route:
+        """Remember where a key goes: the ``append`` methods of its target's lists."""
+        writer = self.writers[subtask_of_key(key, self.targets, self._max_parallelism)]
+        route = self._routes[key] = (writer.values.append, writer.keys.append, writer.timestamps.append)
+        return route
+
+    def _refuse_unstable(self, value: Any) -> None:
         """A selector that gives another key when asked again would tear a key apart."""
-        again = self._select(value)
+        key, again = self._select(value), self._select(value)
         try:
             same = bool(again == key) or (key != key and again != again)
         except ValueError:  # numpy arrays: compared element by element; refused as a key a moment later
@@ -310,31 +334,20 @@ class HashEmitter(Emitter):
                 f"then {again!r}. A key may depend on the record only"
             )
 
-    def _refusal(self, values: list[Any], error: TypeError) -> Exception:
-        """Why a key cannot be used; leaves the cursor at its record."""
+    def _refusal(self, values: list[Any]) -> Exception | None:
+        """Why a key cannot be used; leaves the cursor at its record. None if it was not for a key."""
         self.cursor = cursor = iter(values)
         for value in cursor:
             try:
                 key = self._select(value)
+            except Exception:
+                return None
+            try:
                 subtask_of_key(key, 1, 1)
                 hash(key)
             except TypeError as reason:
                 return KeyError_(f"the key selector {describe(self._select)} gave a key that cannot be used: {reason}")
-        return error
-
-
-class _KeyRoutes(dict[Any, Any]):
-    """Key -> the ``append`` methods of its target's lists. Computed once per key, then one look-up."""
-
-    def __init__(self, writers: list[ChannelWriter], max_parallelism: int) -> None:
-        super().__init__()
-        self._appends = [(w.values.append, w.keys.append, w.timestamps.append) for w in writers]
-        self._max_parallelism = max_parallelism
-
-    def __missing__(self, key: Any) -> Any:
-        target = subtask_of_key(key, len(self._appends), self._max_parallelism)
-        appends = self[key] = self._appends[target]
-        return appends
+        return None
 
 
 def make_emitter(

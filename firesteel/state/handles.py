@@ -124,11 +124,12 @@ class WholeNumberHandle(TypedValueHandle):
 
     def __init__(self, table: ValueTable, scope: KeyScope, check: Check, bounds: tuple[int, int]) -> None:
         super().__init__(table, scope, check)
-        self._low, self._high = bounds
+        # The bounds are those of two's complement: a number with so many bits fits, whatever its sign.
+        self._bits = (bounds[1] - 1).bit_length()
 
     def update(self, value: Any) -> None:
         """Set the value for the key in scope. None clears it."""
-        if value.__class__ is int and self._low <= value < self._high:
+        if value.__class__ is int and value.bit_length() <= self._bits:
             key = self._scope.key
             self._entries[key] = value
             self._mark(key)

@@ -156,7 +156,8 @@ EPOCH_MAX_BYTES = ConfigOption(
     "firesteel.epoch.max-bytes",
     MemoryValue(),
     256 * 2**20,
-    "A source subtask stops reading for this epoch when it has so many bytes ready for other tasks.",
+    "A source subtask stops reading for this epoch when it has so many bytes ready for other tasks. Looked at each "
+    "firesteel.chunk.max-records records.",
     _GROUP,
 )
 EPOCH_TARGET_DURATION = ConfigOption(

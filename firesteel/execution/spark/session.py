@@ -30,6 +30,11 @@ _LOG_SETTINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "log4j2
 """Spark says much while it starts, and little of it matters to whoever runs a job: only errors are shown."""
 
 
+_QUICK_COMPILER = "-XX:TieredStopAtLevel=1"
+"""A local JVM shares the cores with the slots and only hands chunks on. Compiling itself to the utmost would take it a
+minute of a core, and no job would be quicker for it."""
+
+
 def spark_session(configuration: Configuration) -> Any:
     """The running SparkSession, or a new one with settings that suit the engine.
 
@@ -43,7 +48,10 @@ def spark_session(configuration: Configuration) -> Any:
     _require_java()
     os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
     builder = SparkSession.builder.appName("firesteel").master(configuration.get(MASTER))
-    quiet = {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile=file:{_LOG_SETTINGS}"}
+    java_options = [f"-Dlog4j2.configurationFile=file:{_LOG_SETTINGS}"]
+    if configuration.get(MASTER).startswith("local"):
+        java_options.append(_QUICK_COMPILER)
+    quiet = {"spark.driver.extraJavaOptions": " ".join(java_options)}
     for key, value in {**_SETTINGS, **quiet, **configuration.spark_options()}.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
