@@ -208,7 +208,13 @@ def _called_and_sorted(
         made = call(value, context)
         if made is not None:
             for result in made:
-                if OutputTag.made and is_tagged(result):
+                # is_tagged() without the call
+                if (
+                    OutputTag.made
+                    and result.__class__ is tuple
+                    and len(result) == 2
+                    and result[0].__class__ is OutputTag
+                ):
                     side.add(result[0], result[1], context.current_timestamp)
                 else:
                     append(result)
