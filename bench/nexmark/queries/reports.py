@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Iterator
 from datetime import datetime, timezone
+from functools import lru_cache
 
 from bench.nexmark.model import Bid, Event, is_bid
 from firesteel.common import Types
@@ -14,9 +15,10 @@ from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 DAY_MS, MINUTE_MS = 86_400_000, 60_000
 
 
-def day_of(date_time: int) -> str:
-    """The day of a time, in UTC: 2015-07-15."""
-    return datetime.fromtimestamp(date_time // 1000, timezone.utc).strftime("%Y-%m-%d")
+@lru_cache(maxsize=1024)
+def day_of(day: int) -> str:
+    """A day, counted from 1970, in UTC: 2015-07-15."""
+    return datetime.fromtimestamp(day * DAY_MS // 1000, timezone.utc).strftime("%Y-%m-%d")
 
 
 def rank_of(price: int) -> int:
@@ -52,7 +54,7 @@ class Statistics(KeyedProcessFunction):
 def q15(events: DataStream) -> DataStream:
     """Bidding statistics: how many bids, bidders and auctions are there on a day, by rank of price?"""
     reports = events.filter(is_bid).key_by(lambda bid: bid[Bid.DATE_TIME] // DAY_MS).process(Statistics())
-    return reports.map(lambda report: (day_of(report[0] * DAY_MS), *report[2:]))
+    return reports.map(lambda report: (day_of(report[0]), *report[2:]))
 
 
 def q16(events: DataStream) -> DataStream:
@@ -60,7 +62,7 @@ def q16(events: DataStream) -> DataStream:
 
     def row(report: Event) -> Event:
         (channel, day), minute, *counts = report
-        return channel, day_of(day * DAY_MS), f"{minute // 60:02}:{minute % 60:02}", *counts
+        return channel, day_of(day), f"{minute // 60:02}:{minute % 60:02}", *counts
 
     by_channel = events.filter(is_bid).key_by(lambda bid: (bid[Bid.CHANNEL], bid[Bid.DATE_TIME] // DAY_MS))
     return by_channel.process(Statistics()).map(row)
@@ -80,7 +82,7 @@ def q17(events: DataStream) -> DataStream:
 
     def row(report: Event) -> Event:
         auction, day, bids, rank1, rank2, rank3, lowest, highest, total = report
-        return auction, day_of(day * DAY_MS), bids, rank1, rank2, rank3, lowest, highest, total / bids, total
+        return auction, day_of(day), bids, rank1, rank2, rank3, lowest, highest, total / bids, total
 
     singles = events.filter(is_bid).map(single)
     return singles.key_by(lambda report: report[:2]).reduce(together).map(row)
