@@ -85,7 +85,7 @@ def backends_as_jobs(bench: Bench, keys: int, seconds: float, repetitions: int) 
     build: Build = partial(programs.scattered_sum, keys=keys)
     for _ in range(repetitions):
         for backend, of_backend in rates.items():
-            job = bench.steady(build, seconds, after_records=keys, options={"state.backend.type": backend})
+            job = bench.steady(build, seconds, keys=keys, options={"state.backend.type": backend})
             of_backend.append(job.records_per_second)
     return {
         "keys": keys,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
+_SLOT = re.compile(r"firesteel\.execution\.spark\.slot .*\.sock\0(\d+)\0")
+"""The command line of a slot: its socket, and the process for which it works."""
 KINDS = ("slots", "relays", "JVM", "driver")
 
 
@@ -38,7 +41,13 @@ def _processes() -> dict[int, float]:
             continue
         parents[int(entry.name)] = int(fields[1])
         times[int(entry.name)] = (int(fields[11]) + int(fields[12])) / _TICKS
-    return {pid: seconds for pid, seconds in times.items() if _descends(pid, parents)}
+    return {pid: seconds for pid, seconds in times.items() if _descends(_owner(pid) or pid, parents)}
+
+
+def _owner(pid: int) -> int | None:
+    """The process for which a slot works, from its command line: whoever has started it may be gone."""
+    found = _SLOT.search(_command(pid))
+    return int(found[1]) if found else None
 
 
 def _anonymous_memory(pid: int) -> int:
@@ -57,13 +66,18 @@ def _descends(pid: int, parents: dict[int, int]) -> bool:
     return False
 
 
+def _command(pid: int) -> str:
+    """The command line, with a zero after each argument; empty if the process has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
 def _kind(pid: int) -> str:
     if pid == os.getpid():
         return "driver"
-    try:
-        command = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8")
-    except OSError:
-        return "relays"
-    if "firesteel.execution.spark.slot" in command:
+    command = _command(pid)
+    if _SLOT.search(command):
         return "slots"
-    return "relays" if "pyspark" in command and "python" in command.partition("\0")[0] else "JVM"
+    return "relays" if not command or ("pyspark" in command and "python" in command.partition("\0")[0]) else "JVM"

@@ -69,7 +69,7 @@ def _points(repetitions: int, measured: Callable[[int], Point], values: Iterable
 def _of_keys(bench: Bench, seconds: float, backend: str, keys: int) -> Point:
     build = partial(programs.scattered_sum, keys=keys)
     options = {"state.backend.type": backend}
-    job = bench.steady(build, seconds, after_records=keys, options=options, look=_state_sizes)
+    job = bench.steady(build, seconds, keys=keys, options=options, look=_state_sizes)
     memory, saved = job.found
     title = f"{keys:>12,} keys, {backend}"
     _print(title, job, f"{saved / 1e6:>8.1f} MB in a savepoint, {memory / 1e6:>6.0f} MB in slots")
@@ -92,7 +92,7 @@ def _of_levels(bench: Bench, seconds: float, levels: int) -> Point:
 
 def _running_sum(bench: Bench, seconds: float, options: dict[str, Any]) -> Steady:
     build: Build = partial(programs.scattered_sum, keys=10_000)
-    return bench.steady(build, seconds, after_records=10_000, options=options)
+    return bench.steady(build, seconds, keys=10_000, options=options)
 
 
 def _of_parallelism(bench: Bench, seconds: float, parallelism: int) -> Point:

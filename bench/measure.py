@@ -15,7 +15,7 @@ from firesteel.common import Configuration
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.connectors.discarding import DiscardingSink
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.execution.job_metrics import EpochStats
+from firesteel.execution.job_metrics import EpochStats, JobMetrics
 from firesteel.execution.spark.session import spark_session
 
 Build = Callable[[StreamExecutionEnvironment], None]
@@ -146,13 +146,13 @@ class Bench:
         self,
         build: Build,
         seconds: float,
-        after_records: int = 0,
+        keys: int = 0,
         options: dict[str, Any] | None = None,
         look: Callable[[Any], Any] | None = None,
     ) -> Steady:
         """Watch a job without end, once its epochs have found their size, and cancel it.
 
-        :param after_records: So many records have to be through before.
+        :param keys: So many have to be in state before. Counting records would not do: subtasks are not equally fast.
         :param look: Called with the running job's client at the end of the time, before it is cancelled.
         """
         env = self.environment(options)
@@ -160,7 +160,7 @@ class Bench:
         client = env.execute_async("bench")
         metrics = client.get_metrics()
         started = time.perf_counter()
-        _wait(client, lambda: metrics.records >= after_records and time.perf_counter() - started > _SETTLING)
+        _wait(client, lambda: time.perf_counter() - started > _SETTLING and state_entries(metrics) >= keys)
         first, began = metrics.epochs[-1].epoch if metrics.epochs else 0, time.perf_counter()
         _wait(
             client,
@@ -178,9 +178,10 @@ class Bench:
         trickle = env.from_data_generator(lambda number: number, None, RateLimiterStrategy.per_second(100))
         trickle.key_by(lambda number: number % 10).map(lambda number: number).sink_to(DiscardingSink())
         client = env.execute_async("empty epochs")
-        time.sleep(seconds)
+        metrics, started = client.get_metrics(), time.perf_counter()
+        _wait(client, lambda: time.perf_counter() - started > seconds and len(metrics.epochs) > 6)
         client.cancel().result()
-        return [epoch.seconds for epoch in client.get_metrics().epochs[3:]]
+        return [epoch.seconds for epoch in metrics.epochs[3:]]
 
     def bare_jobs(self, count: int) -> list[float]:
         """Durations of Spark jobs of two stages with as many tasks, and nothing else."""
@@ -197,6 +198,11 @@ class Bench:
             rows.mapPartitionsWithIndex(stage).partitionBy(width, int).mapPartitionsWithIndex(stage).collect()
             durations.append(time.perf_counter() - started)
         return durations
+
+
+def state_entries(metrics: JobMetrics) -> int:
+    """How many entries the keyed state of a job has after its last epoch."""
+    return sum(operator.keyed_state_entries for operator in metrics.operators().values())
 
 
 def _wait(client: Any, ready: Callable[[], bool]) -> None:

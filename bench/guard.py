@@ -1,0 +1,159 @@
+"""Finds regressions in under two minutes: ``make bench-quick`` measures a handful of ratios, several times each, and
+compares them with the recorded ones. Exit code 1 if something got worse by more than noise.
+
+Only ratios are compared, never times: both sides of a ratio are measured in turns on the same machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bench import baselines, programs, stages
+from bench.checkpoints import every_epoch
+from bench.compare import Comparison, Ratio, Verdict, compare
+from bench.machine import machine
+from bench.measure import Bench, Build
+
+RECORD = Path(__file__).parent / "recorded.json"
+SECONDS = 95.0
+"""No round is begun that would end later than this after the start."""
+FEWEST, MOST = 3, 8
+"""Rounds that count. The first one does not: the JVM compiles itself."""
+SAME_MACHINE = ("cpu", "cores", "python", "pyspark")
+EPOCHS = {"firesteel.epoch.max-records": 50_000}
+"""Small epochs of one size: a short job has several."""
+
+SUMMED = 1_000_000
+BUSY = 0.5
+"""Load of a machine on which others are at work."""
+
+Round = dict[str, float]
+_CHECKPOINTED = "running sum: with checkpoints to without"
+HIGHER_IS_BETTER = {"running sum to its loop", "stateless to its loop", "tumbling window to its loop", _CHECKPOINTED}
+
+
+def measure_round(bench: Bench) -> Round:
+    """Each ratio once."""
+    started = time.perf_counter()
+    summing: Build = partial(programs.running_sum, records=SUMMED, keys=10_000)
+    rates = {
+        "running sum": (summing, partial(baselines.running_sum, keys=10_000), SUMMED),
+        "stateless": (partial(programs.stateless, records=2_000_000), baselines.stateless, 2_000_000),
+        "tumbling window": (
+            partial(programs.tumbling_windows, records=500_000, keys=1000),
+            partial(baselines.tumbling_windows, keys=1000),
+            500_000,
+        ),
+    }
+    ratios: Round = {}
+    for name, (build, loop, records) in rates.items():
+        nanoseconds = baselines.nanoseconds_of(loop, records)
+        rate = bench.run(build, records, 0.3, EPOCHS).records_per_second
+        ratios[f"{name} to its loop"] = rate * nanoseconds / 1e9
+        if name == "running sum":
+            saved = every_epoch(lambda options: bench.run(summing, SUMMED, 0.3, {**EPOCHS, **options}))
+            ratios[_CHECKPOINTED] = saved.records_per_second / rate
+    bare, empty = bench.bare_jobs(8), bench.empty_epochs(1.5)
+    ratios["empty epoch to a bare Spark job"] = statistics.median(empty) / statistics.median(bare)
+    print(f"    {time.perf_counter() - started:.0f} s", end="", flush=True)
+    return {**ratios, **_steps()}
+
+
+def _steps() -> Round:
+    """Steps of the keyed running sum in one process, each to the loop as a whole."""
+    loop = min(baselines.nanoseconds_of(baselines.running_sum, 100_000, keys=10_000) for _ in range(3))
+    steps = stages.nanoseconds_per_record(200_000)
+    return {f"step {step}": nanoseconds / loop for step, nanoseconds in steps.items()}
+
+
+def measure(bench: Bench, seconds: float) -> dict[str, Ratio]:
+    """Rounds until the time is over."""
+    started = time.perf_counter()
+    print("rounds:", end="", flush=True)
+    measure_round(bench)
+    rounds: list[Round] = []
+    while more_rounds(len(rounds), time.perf_counter() - started, seconds):
+        rounds.append(measure_round(bench))
+    print()
+    return {name: Ratio.of([each[name] for each in rounds], name in HIGHER_IS_BETTER) for name in rounds[0]}
+
+
+def more_rounds(done: int, elapsed: float, seconds: float) -> bool:
+    """Whether there is time for another round; ``elapsed`` has one more in it than are done."""
+    return done < FEWEST or (done < MOST and elapsed * (done + 2) / (done + 1) <= seconds)
+
+
+def report(compared: list[Comparison], say: Callable[[str], None]) -> int:
+    """Say what moved.
+
+    :returns: The exit code.
+    """
+    say(f"{'ratio':56} {'recorded':>8} {'now':>8} {'moved':>6}")
+    for each in compared:
+        say(each.line())
+    by_verdict = {verdict: [each.name for each in compared if each.verdict is verdict] for verdict in Verdict}
+    if by_verdict[Verdict.BETTER]:
+        say(f"better: {', '.join(by_verdict[Verdict.BETTER])}. Keep it: make bench-quick ARGS=--record")
+    if by_verdict[Verdict.WORSE]:
+        say(f"worse: {', '.join(by_verdict[Verdict.WORSE])}")
+        return 1
+    say("nothing got worse")
+    return 0
+
+
+def load(record: Path) -> tuple[dict[str, Any], dict[str, Ratio]]:
+    """The machine and the ratios of a record."""
+    stored = json.loads(record.read_text(encoding="utf-8"))
+    return stored["machine"], {name: Ratio(**fields) for name, fields in stored["ratios"].items()}
+
+
+def store(record: Path, where: dict[str, Any], ratios: dict[str, Ratio]) -> None:
+    """Keep ratios for later comparisons."""
+    rounded = {
+        name: {**asdict(each), "median": round(each.median, 4), "spread": round(each.spread, 4)}
+        for name, each in ratios.items()
+    }
+    record.write_text(json.dumps({"machine": where, "ratios": rounded}, indent=2) + "\n", encoding="utf-8")
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make bench-quick", description=__doc__)
+    parser.add_argument("--record", action="store_true", help="rewrite bench/recorded.json with what is measured now")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="how long to measure")
+    chosen = parser.parse_args(arguments)
+    where = machine()
+    began = time.perf_counter()
+    bench = Bench({"firesteel.master": "local[2]"})
+    bench.bare_jobs(1)  # starts Spark
+    try:
+        ratios = measure(bench, chosen.seconds - (time.perf_counter() - began))
+    finally:
+        bench.stop()
+    recorded, before = load(RECORD) if RECORD.exists() else (where, {})
+    other = [
+        f"{name} {recorded.get(name)}, now {where[name]}" for name in SAME_MACHINE if recorded.get(name) != where[name]
+    ]
+    if other:
+        print(f"recorded elsewhere ({'; '.join(other)}): ratios may differ for that alone")
+    for when, load in (("when the ratios were recorded", recorded["load"]), ("now", where["load"])):
+        if load > BUSY:
+            print(f"the machine was busy {when} (load {load}): a job suffers more from that than a loop")
+    code = report(compare(before, ratios), print)
+    if chosen.record:
+        store(RECORD, where, ratios)
+        print(f"recorded in {RECORD.name}")
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
