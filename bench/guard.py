@@ -125,6 +125,16 @@ def store(record: Path, where: dict[str, Any], ratios: dict[str, Ratio]) -> None
     record.write_text(json.dumps({"machine": where, "ratios": rounded}, indent=2) + "\n", encoding="utf-8")
 
 
+def caveats(recorded: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    """Why the comparison may mislead: other machines, other versions, others at work."""
+    other = [f"{name} {recorded[name]}, now {now[name]}" for name in SAME_MACHINE if recorded[name] != now[name]]
+    said = [f"recorded elsewhere ({'; '.join(other)}): ratios may differ for that alone"] if other else []
+    for when, busy in (("when the ratios were recorded", recorded["load"]), ("now", now["load"])):
+        if busy > BUSY:
+            said.append(f"the machine was busy {when} (load {busy}): a job suffers more from that than a loop")
+    return said
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench-quick", description=__doc__)
     parser.add_argument("--record", action="store_true", help="rewrite bench/recorded.json with what is measured now")
@@ -139,14 +149,8 @@ def main(arguments: list[str]) -> int:
     finally:
         bench.stop()
     recorded, before = load(RECORD) if RECORD.exists() else (where, {})
-    other = [
-        f"{name} {recorded.get(name)}, now {where[name]}" for name in SAME_MACHINE if recorded.get(name) != where[name]
-    ]
-    if other:
-        print(f"recorded elsewhere ({'; '.join(other)}): ratios may differ for that alone")
-    for when, load in (("when the ratios were recorded", recorded["load"]), ("now", where["load"])):
-        if load > BUSY:
-            print(f"the machine was busy {when} (load {load}): a job suffers more from that than a loop")
+    for caveat in caveats(recorded, where):
+        print(caveat)
     code = report(compare(before, ratios), print)
     if chosen.record:
         store(RECORD, where, ratios)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bench.compare import Comparison, Ratio, Verdict, compare
-from bench.guard import RECORD, load, more_rounds, report, store
+from bench.guard import RECORD, caveats, load, more_rounds, report, store
 
 
 def higher(median: float, spread: float = 0.02) -> Ratio:
@@ -86,3 +86,12 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_the_record_of_the_project_can_be_read() -> None:
     where, ratios = load(RECORD)
     assert where["cores"] and ratios["running sum to its loop"].higher_is_better
+
+
+def test_another_machine_and_a_busy_one_are_mentioned() -> None:
+    quiet = {"cpu": "one", "cores": 2, "python": "3.11.7", "pyspark": "4.3.0", "load": 0.1}
+    assert caveats(quiet, quiet) == []
+    other, busy_now = caveats(quiet, {**quiet, "cpu": "other", "load": 7.0})
+    assert other.startswith("recorded elsewhere (cpu one, now other)")
+    assert busy_now.startswith("the machine was busy now (load 7.0)")
+    assert caveats({**quiet, "load": 3.0}, quiet)[0].startswith("the machine was busy when the ratios were recorded")
