@@ -64,12 +64,12 @@ class Comparison:
             return Verdict.SAME
         return Verdict.BETTER if (self.moved > 0) == self.now.higher_is_better else Verdict.WORSE
 
-    def line(self) -> str:
-        """For people: what it was, what it is, by how much it moved, the verdict."""
+    def line(self, width: int) -> str:
+        """For people: the name in so many columns, what it was, what it is, by how much it moved, the verdict."""
         before, now = (f"{ratio.median:.3f}" if ratio else "-" for ratio in (self.before, self.now))
         moved = f"{self.moved:+.0%}" if self.before and self.now else ""
         noise = f"(noise {self.noise:.0%})" if moved else ""
-        return f"{self.name:56} {before:>8} {now:>8} {moved:>6} {noise:12} {self.verdict.value}"
+        return f"{self.name:{width}} {before:>8} {now:>8} {moved:>6} {noise:12} {self.verdict.value}"
 
 
 def compare(before: Mapping[str, Ratio], now: Mapping[str, Ratio]) -> list[Comparison]:

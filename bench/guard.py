@@ -70,7 +70,7 @@ def measure_round(bench: Bench) -> Round:
 
 def _steps() -> Round:
     """Steps of the keyed running sum in one process, each to the loop as a whole."""
-    loop = min(baselines.nanoseconds_of(baselines.running_sum, 100_000, keys=10_000) for _ in range(3))
+    loop = baselines.quickest(baselines.running_sum, keys=10_000)
     steps = stages.nanoseconds_per_record(200_000)
     return {f"step {step}": nanoseconds / loop for step, nanoseconds in steps.items()}
 
@@ -97,9 +97,10 @@ def report(compared: list[Comparison], say: Callable[[str], None]) -> int:
 
     :returns: The exit code.
     """
-    say(f"{'ratio':56} {'recorded':>8} {'now':>8} {'moved':>6}")
+    width = max(len(each.name) for each in compared)
+    say(f"{'ratio':{width}} {'recorded':>8} {'now':>8} {'moved':>6}")
     for each in compared:
-        say(each.line())
+        say(each.line(width))
     by_verdict = {verdict: [each.name for each in compared if each.verdict is verdict] for verdict in Verdict}
     if by_verdict[Verdict.BETTER]:
         say(f"better: {', '.join(by_verdict[Verdict.BETTER])}. Keep it: make bench-quick ARGS=--record")

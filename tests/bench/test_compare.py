@@ -46,7 +46,7 @@ def test_a_ratio_has_moved_if_it_moved_by_more_than_the_tolerance_and_the_noise(
 
 
 def test_a_line_says_what_it_was_what_it_is_and_by_how_much_it_moved() -> None:
-    line = Comparison("running sum", higher(0.30), higher(0.20)).line()
+    line = Comparison("running sum", higher(0.30), higher(0.20)).line(width=20)
     assert line.split() == ["running", "sum", "0.300", "0.200", "-33%", "(noise", "15%)", "WORSE"]
 
 
