@@ -13,7 +13,7 @@ from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
 from firesteel.execution.directory_lock import DirectoryLock
 from firesteel.execution.host import LevelResult
-from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_misfit
+from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_lost, refuse_misfit
 from firesteel.model.sink import Committer
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
@@ -38,6 +38,10 @@ class CompletedCheckpoint:
     full: bool
 
 
+Waiting = tuple[Callable[[], None], Callable[[], None]]
+"""What waits for a checkpoint: handing out the records that the driver has collected, and telling the sources."""
+
+
 @dataclass
 class PendingCheckpoint:
     """A checkpoint whose snapshots have been taken and whose state files are being written."""
@@ -47,8 +51,7 @@ class PendingCheckpoint:
     files: set[str]
     """The state files that are written for it."""
     full: bool
-    on_complete: list[Callable[[], None]] = field(default_factory=list)
-    """What waits for it: collected records to hand out, sources to tell."""
+    waiting: list[Waiting] = field(default_factory=list)
 
 
 class CheckpointCoordinator:
@@ -71,7 +74,7 @@ class CheckpointCoordinator:
         self._committers: dict[str, Committer] = {each.uid: codec.loads(each.factory)() for each in plan.committers}
         self._uncommitted: dict[str, list[Any]] = {}
         self._pending: list[PendingCheckpoint] = []
-        self._carried: list[Callable[[], None]] = []
+        self._carried: list[Waiting] = []
         """What waited for checkpoints that were given up: waits for the next one."""
         self._abandoned: set[str] = set()
         """State files of checkpoints that were given up: some may still be under way."""
@@ -115,15 +118,17 @@ class CheckpointCoordinator:
             refuse_incomplete(manifest)
             if not self.settings.ignore_unclaimed:
                 refuse_misfit(self._plan, manifest)
-            self._commit_again(manifest)
         self._base = manifest
+        self.commit_again()
         return manifest
 
     def _adopt(self, store: CheckpointStore, chosen: Manifest | None) -> Manifest | None:
         """Take over the checkpoints in the directory, and sweep what a crash has left behind."""
         ids = store.checkpoint_ids()
         self._retained, damaged = readable_checkpoints(store, ids)
-        self.next_id = 1 + max([*ids, chosen.checkpoint_id if chosen is not None else 0], default=0)
+        self.next_id = 1 + max(*ids, store.latest_noted(), chosen.checkpoint_id if chosen is not None else 0)
+        if chosen is None:
+            refuse_lost(store, ids)
         if damaged and chosen is None:
             raise CheckpointError(
                 f"{damaged[0]}. To go on from another checkpoint or savepoint, set execution.state-recovery.path; to "
@@ -209,9 +214,7 @@ class CheckpointCoordinator:
             for uid, committables in result.report.committables.items():
                 self._uncommitted.setdefault(uid, []).extend(committables)
 
-    def begin(
-        self, results: list[LevelResult], driver_state: dict[str, Any], now: int, on_complete: list[Callable[[], None]]
-    ) -> None:
+    def begin(self, results: list[LevelResult], driver_state: dict[str, Any], now: int, waiting: Waiting) -> None:
         """Snapshots have been taken: follow them until all their files are there."""
         checkpoint_id, self.next_id = self.next_id, self.next_id + 1
         self._last_started = now
@@ -221,8 +224,8 @@ class CheckpointCoordinator:
             self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state, committables
         )
         files = {result.state_file for result in results if result.state_file is not None}
-        actions, self._carried = [*self._carried, *on_complete], []
-        self._pending.append(PendingCheckpoint(manifest, now, files, self._full_due, actions))
+        all_waiting, self._carried = [*self._carried, waiting], []
+        self._pending.append(PendingCheckpoint(manifest, now, files, self._full_due, all_waiting))
         self._last_snapshot = manifest
         self._full_due = _longest_history(manifest) >= _MAX_CHANGES
         self.poll()
@@ -264,9 +267,11 @@ class CheckpointCoordinator:
 
     def _complete(self, pending: PendingCheckpoint, path: str) -> None:
         manifest = pending.manifest
+        for hand_out, _ in pending.waiting:
+            hand_out()  # first: a restart begins here, and would not bring them again
         self._commit(manifest.committables)
-        for action in pending.on_complete:
-            action()
+        for _, tell_sources in pending.waiting:
+            tell_sources()
         self._last_ended = self._clock()
         self._consecutive_failures = 0
         done = CompletedCheckpoint(
@@ -310,7 +315,7 @@ class CheckpointCoordinator:
                 uncommitted.setdefault(uid, []).extend(prepared)
         self._uncommitted = uncommitted
         for pending in abandoned:
-            self._carried.extend(pending.on_complete)
+            self._carried.extend(pending.waiting)
             self._abandoned |= pending.files
         self._full_due = True
         self._last_snapshot = None
@@ -351,22 +356,25 @@ class CheckpointCoordinator:
         committables, self._uncommitted = self._uncommitted, {}
         self._commit(committables)
 
-    def _commit_again(self, manifest: Manifest) -> None:
-        """A crash may have come between the manifest and the commit of its output."""
-        self._commit(manifest.committables)
+    def commit_again(self) -> None:
+        """Commit what the checkpoint that the job goes on from holds: a failure may have come before it was done."""
+        if self._base is not None:
+            self._commit(self._base.committables)
 
     # --- recovery and the end -----------------------------------------------------------------------
 
     def roll_back(self) -> Manifest | None:
-        """Forget what came after the last completed checkpoint."""
+        """Forget what came after the last completed checkpoint. :meth:`commit_again` is to follow."""
+        if self.store is not None:
+            for pending in self._pending:
+                # Its manifest may be there though writing it has failed. Nobody may find it without its output.
+                self.store.delete_checkpoint(pending.manifest.checkpoint_id)
         lost = [self._uncommitted, *(pending.manifest.committables for pending in self._pending)]
         for committables in lost:
             for uid, prepared in committables.items():
                 self._committers[uid].abort(prepared)
         self._abandon()
         self._uncommitted, self._carried, self._paused = {}, [], None
-        if self._base is not None:
-            self._commit_again(self._base)
         return self._base
 
     def close(self, finished: bool, cancelled: bool) -> None:

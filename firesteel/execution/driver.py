@@ -152,6 +152,8 @@ class JobDriver:
         first_cause: BaseException | None = None
         while True:
             try:
+                if run.generation:
+                    self._checkpoints.commit_again()  # a sink that fails here is one more failure, not the end
                 self._sources.start(run.restore.driver.get("sources") if run.restore else None)
                 self._feedback.start(run.restore.driver.get("feedback") if run.restore else None)
                 self._run_epochs(run)
@@ -168,6 +170,7 @@ class JobDriver:
             first_cause = first_cause or cause
             run = self._restart(run, cause, delay)
             if self._job.cancel_requested:
+                self._checkpoints.commit_again()
                 return self._cancellation()
 
     def _cancellation(self) -> JobCancelledError:
@@ -195,7 +198,12 @@ class JobDriver:
             self._poll_checkpoints()
             savepoint = self._job.next_savepoint()
             if run.first or savepoint is not None or self._has_work(now):
-                ended = self._run_epoch(run, now, savepoint)
+                try:
+                    ended = self._run_epoch(run, now, savepoint)
+                except Exception as error:
+                    if savepoint is not None:
+                        savepoint.fail(error.cause if isinstance(error, EpochFailedError) else error)
+                    raise
                 run.first = False
             else:
                 self._job.wait(self._seconds_to_wait(now))
@@ -229,12 +237,7 @@ class JobDriver:
         target = None if savepoint is None else savepoint.target(str(self._job.id))
         order = self._order(run, now, snapshot, savepoint, target)
         started = time.monotonic()
-        try:
-            results = self._run_on_cluster(order)
-        except EpochFailedError as failure:
-            if savepoint is not None:
-                savepoint.done.set_exception(failure.cause)
-            raise
+        results = self._run_on_cluster(order)
         for result in results:
             assert result.report is not None
             self._sources.apply(result.report.sources)
@@ -321,10 +324,9 @@ class JobDriver:
         sources = self._sources.snapshot()
         collected = self._take_collected(run)
 
-        def on_complete() -> None:
+        def tell_sources() -> None:
             self._completed_checkpoint = checkpoint_id
             self._sources.committed(checkpoint_id, sources)
-            self._deliver(collected)
 
         problems = [problem for result in results for problem in result.write_problems]
         try:
@@ -332,7 +334,7 @@ class JobDriver:
                 self._checkpoints.poll()
                 self._job.wait(_POLL_SECONDS)
             driver_state = {"sources": sources, "feedback": self._feedback.snapshot()}
-            self._checkpoints.begin(results, driver_state, now, [on_complete])
+            self._checkpoints.begin(results, driver_state, now, (lambda: self._deliver(collected), tell_sources))
             if problems:
                 self._checkpoints.fail(problems[0])
         except CheckpointError as error:

@@ -19,6 +19,20 @@ def readable_checkpoints(store: CheckpointStore, ids: list[int]) -> tuple[list[M
     return manifests, problems
 
 
+def refuse_lost(store: CheckpointStore, ids: list[int]) -> None:
+    """Raise :class:`CheckpointError` if the last checkpoint was completed and its manifest is gone.
+
+    Output that it has made visible would come again if the job went on from an older one.
+    """
+    latest = store.latest_noted()
+    if latest > max(ids, default=0):
+        raise CheckpointError(
+            f"checkpoint {latest} was completed, but its manifest {store.directory}/chk-{latest}/_metadata is missing. "
+            "Put it back. To go on from another checkpoint or savepoint, set execution.state-recovery.path; to begin "
+            "anew, set another execution.checkpointing.dir"
+        )
+
+
 def refuse_incomplete(manifest: Manifest) -> None:
     """Raise :class:`CheckpointError` if state files are missing."""
     store = CheckpointStore(manifest.directory)

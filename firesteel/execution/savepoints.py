@@ -29,6 +29,11 @@ class SavepointRequest:
     drain: bool = False
     done: Future[str] = field(default_factory=Future)
 
+    def fail(self, error: BaseException) -> None:
+        """Tell whoever waits that there is no savepoint, unless there is one: the job may fail after it was taken."""
+        if not self.done.done():
+            self.done.set_exception(error)
+
     def target(self, job_id: str) -> str:
         """A directory of its own for the savepoint."""
         return f"{self.directory.rstrip('/')}/savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"

@@ -23,8 +23,11 @@ class FileStore(ABC):
         self.uri = uri.rstrip("/")
 
     @abstractmethod
-    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
-        """Write a whole file, given at once or in pieces; one of that name is replaced."""
+    def write(self, name: str, data: bytes | Iterable[bytes], durable: bool = True) -> None:
+        """Write a whole file, given at once or in pieces; one of that name is replaced.
+
+        :param durable: Whether it must outlive a machine that loses its power from the moment this returns.
+        """
 
     @abstractmethod
     def read(self, name: str) -> bytes:
@@ -64,8 +67,8 @@ class LocalFileStore(FileStore):
     def _path(self, name: str) -> str:
         return os.path.join(self.uri, *name.split("/")) if name else self.uri
 
-    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
-        """Write under another name, force it to the disk, rename."""
+    def write(self, name: str, data: bytes | Iterable[bytes], durable: bool = True) -> None:
+        """Write under another name, force it to the disk if it is to be durable, rename."""
         path = self._path(name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         temporary = f"{path}.{os.getpid()}.part"
@@ -73,7 +76,8 @@ class LocalFileStore(FileStore):
             with open(temporary, "wb") as file:
                 file.writelines(_pieces(data))
                 file.flush()
-                os.fsync(file.fileno())
+                if durable:
+                    os.fsync(file.fileno())
             os.replace(temporary, path)
         except OSError as error:
             if os.path.exists(temporary):
@@ -134,8 +138,8 @@ class ArrowFileStore(FileStore):
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}".rstrip("/")
 
-    def write(self, name: str, data: bytes | Iterable[bytes]) -> None:
-        """Write a whole file.
+    def write(self, name: str, data: bytes | Iterable[bytes], durable: bool = True) -> None:
+        """Write a whole file, which these file systems keep once they have taken it.
 
         Object stores show an object only when it is complete. Elsewhere the file is written under another name and
         moved, which these file systems do atomically.

@@ -5,10 +5,11 @@
     <checkpoint directory>/                      <savepoint directory>/
       state/<name>.state                           state/<name>.state
       chk-<n>/_metadata                            _metadata
+      _latest
 
 A state file is what one subtask wrote (see ``state.snapshots``). It is never changed; later checkpoints go on using it.
 A manifest (``_metadata``) is JSON, see :class:`Manifest`, with its checksum on the last line. A checkpoint or savepoint
-exists when its manifest does.
+exists when its manifest does. ``_latest`` holds the number of the last completed one, so that its loss is noticed.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FORMAT = 1
 _STATE = "state"
 _PREFIX = "chk-"
 _METADATA = "_metadata"
+_LATEST = "_latest"
 _STATE_NAME = re.compile(r"\d+-\d+-\d+-\d+-.+\.state(\..*part)?$")
 _OTHER_USES = {
     _METADATA: "a savepoint (to start from it, set execution.state-recovery.path)",
@@ -170,9 +172,18 @@ class CheckpointStore:
 
     def write_manifest(self, manifest: Manifest) -> str:
         """Complete a checkpoint or savepoint; returns its path."""
-        name = _METADATA if manifest.kind == "savepoint" else f"{_PREFIX}{manifest.checkpoint_id}/{_METADATA}"
-        self.files.write(name, manifest.to_bytes())
-        return f"{self.directory}/{name}".removesuffix(f"/{_METADATA}")
+        if manifest.kind == "savepoint":
+            self.files.write(_METADATA, manifest.to_bytes())
+            return self.directory
+        name = f"{_PREFIX}{manifest.checkpoint_id}"
+        self.files.write(f"{name}/{_METADATA}", manifest.to_bytes())
+        self.files.write(_LATEST, b"%d" % manifest.checkpoint_id, durable=False)
+        return f"{self.directory}/{name}"
+
+    def latest_noted(self) -> int:
+        """The number of the checkpoint that was completed last, whether it is there or not; 0 if that is not known."""
+        noted = self.files.read(_LATEST) if self.files.exists(_LATEST) else b""
+        return int(noted) if noted.isdigit() else 0
 
     def checkpoint_ids(self) -> list[int]:
         """The completed checkpoints, oldest first."""
@@ -186,10 +197,13 @@ class CheckpointStore:
 
     def delete_checkpoint(self, checkpoint_id: int) -> None:
         """Delete a checkpoint's manifest; the state files are another matter."""
+        if checkpoint_id == self.latest_noted():
+            self.files.delete(_LATEST)  # it is not lost but deleted
         self.files.delete(f"{_PREFIX}{checkpoint_id}")
 
     def delete_everything(self) -> None:
         """Delete all checkpoints and their state, and nothing else that may be there."""
+        self.files.delete(_LATEST)
         for checkpoint_id in self.checkpoint_ids():
             self.delete_checkpoint(checkpoint_id)
         for name in self.state_names():

@@ -559,6 +559,12 @@ class _NotingEnumerator(SplitEnumerator):
         self._path = path
         self._found = False
 
+    def start(self, restored: Any | None) -> None:
+        self._found = bool(restored)
+
+    def snapshot(self) -> bool:
+        return self._found
+
     def discover_splits(self, now: int) -> list[SourceSplit]:
         found, self._found = self._found, True
         return [] if found else [SourceSplit("all")]
@@ -589,6 +595,44 @@ def test_a_source_is_told_after_the_last_sink_has_committed(make_env: MakeEnv, t
     for place, (name, last) in enumerate(steps):
         if name == "source":
             assert {("one", last), ("two", last)} <= set(steps[:place])
+
+
+class FailingCommits(NotingSink):
+    """A sink whose commits fail, so many times in a row, once something has been committed."""
+
+    def __init__(self, path: Path, times: int) -> None:
+        super().__init__("sink", path)
+        self.times = times
+
+    def create_committer(self) -> Committer:
+        return _FailingCommitter(self)
+
+
+class _FailingCommitter(_NotingCommitter):
+    def __init__(self, sink: FailingCommits) -> None:
+        super().__init__(sink)
+        self._first, self._failures = True, iter(range(sink.times))
+
+    def commit(self, committables: Sequence[Any]) -> None:
+        if not self._first:
+            for _ in self._failures:
+                raise ConnectionError("the database is away")
+        self._first = False
+        super().commit(committables)
+
+
+@pytest.mark.feature("EO-02", "RR-01")
+def test_a_sink_that_cannot_commit_for_a_while_costs_nothing(make_env: MakeEnv, tmp_path: Path) -> None:
+    """The commit is tried again with each restart; what else waited for the checkpoint comes once."""
+    env = recovering(make_env(1, {"firesteel.epoch.max-records": 10}))
+    numbers = env.from_source(Numbers(50, tmp_path / "journal"), WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.sink_to(FailingCommits(tmp_path / "journal", times=3))
+    assert run_with_checkpoints(numbers.map(lambda number: number)) == list(range(50))
+    steps = [line.split() for line in (tmp_path / "journal").read_text().splitlines()]
+    committed = [int(last) for name, last in steps if name == "sink"]
+    assert sorted(set(committed)) == [19, 29, 39, 49]
+    for place, (name, last) in enumerate(steps):
+        assert name == "sink" or ["sink", last] in steps[:place]
 
 
 class Fills(KeyedProcessFunction):
@@ -700,10 +744,10 @@ def test_records_flow_while_a_snapshot_is_being_written(
     may_write = threading.Event()
     write = LocalFileStore.write
 
-    def slow_write(self: LocalFileStore, name: str, *content: Any) -> None:
+    def slow_write(self: LocalFileStore, name: str, *content: Any, **how: Any) -> None:
         if name.startswith("state/"):
             assert may_write.wait(30)
-        write(self, name, *content)
+        write(self, name, *content, **how)
 
     monkeypatch.setattr(snapshot_writer, "_WRITE_AT_ONCE", 0)  # as if every snapshot were large
     monkeypatch.setattr(LocalFileStore, "write", slow_write)
