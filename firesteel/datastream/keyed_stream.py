@@ -59,7 +59,7 @@ class KeyedStream(DataStream):
         self, origin: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
     ) -> None:
         environment = origin.get_execution_environment()
-        partitioning = Partitioning(partitioners.HASH, key_selector=key_selector)
+        partitioning = Partitioning(partitioners.HASH, key_selector=key_selector, key_type=key_type)
         super().__init__(environment, partition_node(environment, origin._transformation, "key_by()", partitioning))
         self._origin = origin
         self._key_selector = key_selector

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from firesteel.common import Configuration
+from firesteel.common import Configuration, TypeInformation
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
 from firesteel.model.output_tag import OutputTag
@@ -38,6 +38,7 @@ from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.partitioners import FORWARD, REBALANCE, Partitioning
 from firesteel.runtime.source import SourceOperator
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
+from firesteel.state.schema import schema_of
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class _Compiler:
         settings = self._settings
         return JobPlan(
             name=settings.job_name,
-            chains=self._plan_chains(chain_of, levels, chained),
+            chains=self._plan_chains(chain_of, levels, chained, _key_types(shuffled)),
             edges=self._plan_edges(shuffled, chain_of),
             sources=self._plan_sources(chain_of),
             committers=self._plan_committers(),
@@ -214,7 +215,11 @@ class _Compiler:
         return levels
 
     def _plan_chains(
-        self, chain_of: dict[int, int], levels: dict[int, int], chained: list[_ResolvedEdge]
+        self,
+        chain_of: dict[int, int],
+        levels: dict[int, int],
+        chained: list[_ResolvedEdge],
+        key_types: dict[int, TypeInformation],
     ) -> tuple[PlannedChain, ...]:
         chains = []
         for chain, level in levels.items():
@@ -225,7 +230,7 @@ class _Compiler:
                     level=level,
                     parallelism=self._parallelism[chain],
                     max_parallelism=self._max_parallelism(members[0]),
-                    operators=tuple(self._plan_operator(node) for node in members),
+                    operators=tuple(self._plan_operator(node, key_types.get(node.id)) for node in members),
                     chained_edges=tuple(
                         ChainedEdge(edge.producer.id, edge.consumer.id, edge.tag)
                         for edge in chained
@@ -235,7 +240,7 @@ class _Compiler:
             )
         return tuple(chains)
 
-    def _plan_operator(self, node: PhysicalTransformation) -> PlannedOperator:
+    def _plan_operator(self, node: PhysicalTransformation, key_type: TypeInformation | None) -> PlannedOperator:
         if isinstance(node, SourceTransformation):
             in_tasks = None if isinstance(node.source, DriverSource) else node.source
             factory: Any = partial(SourceOperator, in_tasks, node.watermark_strategy, node.ingestion_time)
@@ -253,6 +258,7 @@ class _Compiler:
             description=node.description,
             is_sink=is_sink,
             row_names=tuple(declared.get_field_names()) if isinstance(declared, RowTypeInfo) else None,
+            key_type=schema_of(key_type),
         )
 
     def _plan_edges(self, shuffled: list[_ResolvedEdge], chain_of: dict[int, int]) -> tuple[PlannedEdge, ...]:
@@ -318,3 +324,9 @@ class _Compiler:
             for node in self._nodes
             if isinstance(node, OperatorTransformation) and node.committer_factory is not None
         )
+
+
+def _key_types(edges: list[_ResolvedEdge]) -> dict[int, TypeInformation]:
+    """The declared types of the keys of operators, by node."""
+    declared = [(edge.consumer.id, edge.partitioning.key_type) for edge in edges]
+    return {node: key_type for node, key_type in declared if key_type is not None}

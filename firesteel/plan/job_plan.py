@@ -11,6 +11,7 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.model.source import DriverSource, Source
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.subtask import ChainLayout
+from firesteel.state.schema import Schema
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class PlannedOperator:
     is_sink: bool = False
     row_names: tuple[str, ...] | None = None
     """The names of the fields, if its output is declared as rows."""
+    key_type: Schema = None
+    """The declared type of its keys."""
 
 
 @dataclass(frozen=True)

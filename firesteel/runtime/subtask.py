@@ -27,6 +27,7 @@ from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import group_range
 from firesteel.state.operator_state import OperatorStateBackend
+from firesteel.state.schema import Schema
 from firesteel.state.snapshots import KeyedContent, OperatorRestore, OperatorSnapshot
 
 BackendFactory = Callable[[int], KeyedStateBackend]
@@ -39,6 +40,7 @@ class _Operator(Protocol):
     inputs: int
     keyed: bool
     row_names: tuple[str, ...] | None
+    key_type: Schema
 
 
 class _Edge(Protocol):
@@ -133,6 +135,7 @@ class ChainInstance:
         self.links: dict[int, ChainLink] = {}
         self.emitters: list[Emitter] = []
         self._groups: dict[int, MetricGroup] = {}
+        self._key_types: dict[str, Schema] = {each.info.uid: each.key_type for each in layout.operators}
         self.ended = False
         self._build()
         self.head = self.links[layout.operators[0].id]
@@ -210,6 +213,9 @@ class ChainInstance:
             restore = self._settings.restores.get(link.operator.context.info.uid)
             if restore is not None:
                 link.call(self._restore, link.operator, restore)
+            backend = link.operator.context.keyed_state
+            if backend is not None:
+                link.call(backend.declare_key_type, self._key_types[link.operator.context.info.uid])
             link.call(link.operator.open)
 
     def _restore(self, operator: Operator, restore: OperatorRestore) -> None:

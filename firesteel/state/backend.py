@@ -16,6 +16,8 @@ from firesteel.state.timers import TimerQueue
 from firesteel.state.ttl import Now, TtlPolicy, join_stamps, live_part, split_stamps, stored_kind, table_kind
 
 TIMERS: Final = "timers"
+_KEYS: Final = ""
+"""In the declared types, the keys: no state has an empty name."""
 
 # What is stored of a backend: name -> (kind, whether the entry keys are (key, namespace), change). The kind is
 # "value", "list" or "map", with "+ttl" behind it if the state has a time-to-live, or "timers".
@@ -138,6 +140,19 @@ class KeyedStateBackend(ABC):
                 "with firesteel.state_processor and write a new one"
             )
         self.types[name] = declared
+
+    def declare_key_type(self, declared: Schema) -> None:
+        """The program has said what the keys are; those that are stored must be the same."""
+        stored = self.types.get(_KEYS)
+        problem = difference(stored, declared)
+        if problem is not None:
+            raise StateMigrationError(
+                f"the keys of the stored state have the type {text_of(stored)} and are now declared with the type "
+                f"{text_of(declared)}: {problem}. No key would find its state. Key by what it was keyed by, give the "
+                "operator another uid, or convert its state with firesteel.state_processor"
+            )
+        if declared is not None:
+            self.types[_KEYS] = declared
 
     @property
     def used(self) -> bool:

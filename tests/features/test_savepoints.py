@@ -17,12 +17,13 @@ from firesteel.datastream import DataStream, KeyedProcessFunction, RuntimeContex
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.errors import JobFailedError, StateMigrationError
 from firesteel.state.archive import dispose_savepoint, list_snapshots
-from firesteel.state.store import find_manifest
+from firesteel.state.store import CheckpointStore, find_manifest
 from firesteel.state_processor import SavepointReader
 from firesteel.testing import use_clock
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.saving import (
     WAIT,
+    Counts,
     Handed,
     checkpointing,
     counts,
@@ -55,6 +56,29 @@ def test_the_directory_of_savepoints_can_be_a_setting(make_env: MakeEnv, tmp_pat
     with counts(Handed("a").stream(env)).execute_and_collect() as results:
         path = results.get_job_client().trigger_savepoint().result(WAIT)
     assert Path(path).parent == tmp_path
+
+
+@pytest.mark.feature("SV-01")
+def test_whoever_waits_for_a_savepoint_learns_of_any_failure(
+    make_env: MakeEnv, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not only of those that are about storage; and the job goes on."""
+    failures = iter([RuntimeError("something else")])
+
+    def fails(store: CheckpointStore, manifest: Any) -> str:
+        for failure in failures:
+            raise failure
+        return write(store, manifest)
+
+    write = CheckpointStore.write_manifest
+    monkeypatch.setattr(CheckpointStore, "write_manifest", fails)
+    env = make_env(1, {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.delay": "0 s"})
+    with counts(Handed("a").stream(env)).execute_and_collect() as results:
+        client = results.get_job_client()
+        with pytest.raises(RuntimeError, match="something else"):
+            client.trigger_savepoint(str(tmp_path)).result(WAIT)
+        path = client.stop_with_savepoint(False, str(tmp_path)).result(WAIT)
+    assert dict(SavepointReader.read(path).keyed_state("counts", "count")) == {"a": 1}
 
 
 @pytest.mark.feature("SV-02")
@@ -332,6 +356,28 @@ def test_another_type_is_refused(
     message = str(failure.value)
     assert f"state {state!r} was stored with the type {before} and is now declared with the type {after}" in message
     assert "operator: the store (uid store)" in message
+
+
+@pytest.mark.feature("SV-09")
+@pytest.mark.parametrize("backend", ["hashmap", "rocksdb"])
+def test_keys_of_another_type_are_refused(make_env: MakeEnv, tmp_path: Path, backend: str) -> None:
+    def keyed(options: dict[str, Any], select: Any, key_type: TypeInformation | None) -> DataStream:
+        stream = source.stream(make_env(1, {"state.backend.type": backend, **options}))
+        return stream.key_by(select, key_type).process(Counts()).name("the counts").uid("counts")
+
+    source = Handed(7)
+    path, _ = save(keyed({}, int, Types.INT()), tmp_path)
+    source.give(7)
+    source.end()
+    with pytest.raises(JobFailedError) as failure:
+        collect(keyed(from_savepoint(path), str, Types.STRING()))
+    assert isinstance(failure.value.__cause__, StateMigrationError)
+    message = str(failure.value)
+    assert "the keys of the stored state have the type Integer and are now declared with the type String" in message
+    assert "operator: the counts (uid counts)" in message
+    assert collect(keyed(from_savepoint(path), int, Types.INT())) == [(7, 2)]
+    # What is not declared cannot be noticed: the state is there, but no key finds it.
+    assert collect(keyed(from_savepoint(path), str, None)) == [("7", 1)]
 
 
 @pytest.mark.feature("SV-09")
