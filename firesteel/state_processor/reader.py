@@ -173,6 +173,26 @@ class SavepointReader:
                 for key, _, timestamp in backend.timers(name):
                     yield name, key, timestamp
 
+    # --- sources ------------------------------------------------------------------------------------
+
+    def sources(self) -> list[str]:
+        """The uids of all sources of the job that was saved."""
+        return sorted(self._manifest.driver.get("sources", ()))
+
+    def source_positions(self, uid: str) -> dict[str, Any]:
+        """Where a source goes on: split -> position.
+
+        A source that is read in the driver has no splits: it is subtask -> what its reader has stored. Splits that had
+        been read to their end when an earlier checkpoint was complete are not in it.
+        """
+        stored = self._manifest.driver.get("sources", {})
+        if uid not in stored:
+            known = ", ".join(self.sources()) or "none"
+            raise StateError(f"there is no source with uid {uid!r} in {self._manifest.directory}; there are: {known}")
+        if "splits" in stored[uid]:
+            return {split: position for split, (_, _, position, _, _) in stored[uid]["splits"].items()}
+        return {str(subtask): state for subtask, state in enumerate(stored[uid]["readers"])}
+
     # --- operator state -----------------------------------------------------------------------------
 
     def operator_state(self, uid: str, name: str) -> list[Any]:

@@ -1,4 +1,5 @@
-"""The long form: ``python -m tests.chaos --kills 100`` kills jobs until that many kills are reached, and reports."""
+"""The long form: ``python -m tests.chaos --kills 100`` breaks jobs in every way there is, then kills drivers at random
+moments until that many processes have been killed, and reports."""
 
 from __future__ import annotations
 
@@ -8,35 +9,91 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from tests.chaos.killing import ChaosRun
-from tests.chaos.program import CRASH_POINTS
+from tests.chaos.damage import DAMAGES
+from tests.chaos.faults import all_faults
+from tests.chaos.killing import ChaosRun, Undisturbed, on_cluster, slots_and_workers
+from tests.cluster.standalone import StandaloneCluster
+
+Disturbance = Callable[[Path], ChaosRun]
 
 
-def disturbed_run(directory: Path, choice: random.Random) -> ChaosRun:
-    """One job with some kills of one kind, brought to its end."""
-    kind = choice.choice(["driver", "driver", "commit", "commit", "slots"])
-    if kind == "slots":
-        run = ChaosRun(directory, ["--target", "spark", "--epoch-records", "500"])
-        run.kill_slots_while_running(times=choice.randint(1, 3))
+class Chaos:
+    """Ways to disturb one job and bring it to its end."""
+
+    def __init__(self, seed: int) -> None:
+        self.choice = random.Random(seed)
+
+    def _run(self, directory: Path) -> ChaosRun:
+        small = ["--epoch-records", str(self.choice.choice([20, 50, 100]))]
+        return ChaosRun(directory, [*small, "--backend", self.choice.choice(["hashmap", "rocksdb"])])
+
+    def _to_end(self, run: ChaosRun) -> ChaosRun:
+        if not run.finished:
+            run.run_to_end()
         return run
-    run = ChaosRun(directory)
-    for _ in range(choice.randint(2, 6)):
-        if run.finished:
-            break
-        if kind == "driver":
-            run.kill_driver_after(choice.uniform(0.4, 2.0))
-        else:
-            point, when, nth = (
-                choice.choice(sorted(CRASH_POINTS)),
-                choice.choice(["before", "after"]),
-                choice.randint(1, 9),
-            )
-            run.run_to_end("--crash", f"{point}:{when}:{nth}")
-    if not run.finished:
-        run.run_to_end()
-    return run
+
+    def kills_at(self, faults: list[str], directory: Path) -> ChaosRun:
+        """The driver dies at these steps, one after the other."""
+        run = self._run(directory)
+        for fault in faults:
+            if not run.finished:
+                run.run_with_faults(fault)
+        return self._to_end(run)
+
+    def failures(self, directory: Path) -> ChaosRun:
+        """Tasks and the driver fail at every step, and the job restarts in place."""
+        run = ChaosRun(directory, ["--epoch-records", "20"])
+        run.run_with_faults(*all_faults("raise", nth=self.choice.randint(1, 4)))
+        return self._to_end(run)
+
+    def damage(self, how: str, directory: Path) -> ChaosRun:
+        """Files of checkpoints are damaged while the driver is dead."""
+        run = ChaosRun(directory, ["--epoch-records", "20"])
+        for step in ("state:after", "manifest:before", "commit:before"):
+            run.run_with_faults(f"{step}:{self.choice.randint(3, 9)}:kill")
+            run.damage_what_was_not_complete(how, self.choice)
+            run.damage_last_checkpoint(how, self.choice)
+        return self._to_end(run)
+
+    def drivers(self, directory: Path) -> ChaosRun:
+        """The driver is killed at random moments."""
+        run = self._run(directory)
+        for _ in range(self.choice.randint(3, 8)):
+            if not run.finished:
+                run.kill_driver_after(self.choice.uniform(0.05, 0.8))
+        return self._to_end(run)
+
+    def slots(self, directory: Path) -> ChaosRun:
+        """Slot processes and Python workers are killed, in a local Spark."""
+        run = ChaosRun(directory, ["--target", "spark", "--epoch-records", "500"])
+        run.kill_while_running(4, slots_and_workers)
+        return run
+
+    def executors(self, cluster: StandaloneCluster, directory: Path) -> ChaosRun:
+        """Executors, slot processes and Python workers are killed, on a cluster."""
+        run, victims = on_cluster(cluster, directory, self.choice)
+        run.kill_while_running(5, victims)
+        return run
+
+    def everything(self, cluster: StandaloneCluster) -> Iterator[Disturbance]:
+        """All ways, and then random ones without end."""
+        for moment in ("before", "within", "after"):
+            faults = [fault for fault in all_faults("kill") if f":{moment}:" in fault]
+            yield lambda directory, faults=faults: self.kills_at(faults, directory)
+        for how in DAMAGES:
+            yield lambda directory, how=how: self.damage(how, directory)
+        yield self.failures
+        yield self.failures
+        yield self.slots
+        for _ in range(3):
+            yield lambda directory: self.executors(cluster, directory)
+        while True:
+            yield self.drivers
+            faults = self.choice.sample(all_faults("kill", nth=self.choice.randint(1, 9)), 5)
+            yield lambda directory, faults=faults: self.kills_at(faults, directory)
 
 
 def main() -> int:
@@ -44,29 +101,32 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    choice = random.Random(options.seed)
     started = time.monotonic()
+    broken: Counter[str] = Counter()
+    jobs = wrong = killed = 0
     with tempfile.TemporaryDirectory(prefix="firesteel-chaos-") as folder:
         base = Path(folder)
-        reference = ChaosRun(base / "undisturbed")
-        reference.directory.mkdir()
-        reference.run_to_end()
-        expected = reference.output()
-        kills: Counter[str] = Counter()
-        jobs = wrong = 0
-        while sum(kills.values()) < options.kills:
-            directory = base / f"job-{jobs}"
-            directory.mkdir()
-            run = disturbed_run(directory, choice)
-            jobs += 1
-            same = run.output() == expected
-            wrong += not same
-            kills.update(
-                " ".join(kill.split()[:2]) if kill.startswith("itself") else kill.split()[0] for kill in run.kills
-            )
-            print(f"job {jobs}: {len(run.kills)} kills, output {'equal' if same else 'DIFFERENT'}", flush=True)
-    print(f"\n{jobs} jobs, {sum(kills.values())} kills in {time.monotonic() - started:.0f} s: {wrong} wrong")
-    for kind, count in kills.most_common():
+        (base / "undisturbed").mkdir()
+        undisturbed = Undisturbed.run(base / "undisturbed")
+        cluster = StandaloneCluster(base / "cluster")
+        try:
+            for disturb in Chaos(options.seed).everything(cluster):
+                if killed >= options.kills:
+                    break
+                jobs += 1
+                (base / f"job-{jobs}").mkdir()
+                run = disturb(base / f"job-{jobs}")
+                differences = undisturbed.differences(run)
+                wrong += bool(differences)
+                broken.update(run.kills)
+                killed = sum(count for kind, count in broken.items() if "killed" in kind)
+                verdict = f"DIFFERENT: {differences}" if differences else "output and state equal"
+                print(f"job {jobs}: {len(run.kills)} times broken, {verdict}", flush=True)
+        finally:
+            cluster.stop()
+    seconds = time.monotonic() - started
+    print(f"\n{jobs} jobs, {killed} kills, {broken.total() - killed} other faults in {seconds:.0f} s: {wrong} wrong")
+    for kind, count in broken.most_common():
         print(f"  {count:4d}  {kind}")
     return 1 if wrong else 0
 

@@ -1,18 +1,92 @@
-"""Running the program of ``tests.chaos.program`` while killing parts of it, and looking at what it has written."""
+"""Running the program of ``tests.chaos.program`` while breaking parts of it, and looking at what it leaves."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import random
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from tests.chaos.program import KEYS
+from tests.chaos import program
+from tests.chaos.damage import Copy, damage_file, files_of_last_checkpoint, files_of_no_checkpoint
+from tests.chaos.faults import mark_of
+from tests.chaos.program import KEYS, has_checkpoints, savepoints
+from tests.chaos.state import stored_state
+from tests.cluster.standalone import StandaloneCluster
+
+Victims = Callable[[int, int], tuple[str, list[int]]]
+"""From the number of the turn and a slot process that has just worked: what it is called, and what to kill."""
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "tests" / "chaos" / "program.py"
+
+
+class Driver:
+    """A process that runs the program, and the leader of a session of its own.
+
+    It is forked from a process that has imported everything: most of a short job's time would go into that. On Spark
+    it is a process of its own that runs the script, as a user's would.
+    """
+
+    def __init__(self, arguments: list[str], log: Path) -> None:
+        self._script = "spark" in arguments
+        if self._script:
+            with log.open("ab") as output:
+                self._process: Any = subprocess.Popen(
+                    [sys.executable, str(PROGRAM), *arguments],
+                    cwd=ROOT,
+                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    stdout=output,
+                    stderr=output,
+                    start_new_session=True,
+                )
+        else:
+            self._process = _FORKS.Process(target=_run_program, args=(arguments, str(log)), daemon=True)
+            self._process.start()
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        pid: int = self._process.pid
+        return pid
+
+    def wait(self, seconds: float = 300) -> int | None:
+        """Its exit code, waiting at most so long for it; None if it still runs."""
+        if not self._script:
+            self._process.join(seconds)
+            code: int | None = self._process.exitcode
+            return code
+        try:
+            code = self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return code
+
+    def kill(self) -> None:
+        """Kill it, with everything it has started."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:  # it has no session of its own yet, nor has it started anything
+            os.kill(self.pid, signal.SIGKILL)
+        self.wait()
+
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["tests.chaos.program"])
+
+
+def _run_program(arguments: list[str], log: str) -> None:
+    os.setsid()
+    with open(log, "ab") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+    program.main(arguments)
 
 
 @dataclass
@@ -25,74 +99,124 @@ class ChaosRun:
     directory: Path
     arguments: list[str] = field(default_factory=list)
     kills: list[str] = field(default_factory=list)
-    """What was killed, in order."""
+    """What was killed or broken, in order."""
 
-    def start(self, *more: str) -> subprocess.Popen[bytes]:
+    def start(self, *more: str) -> Driver:
         """Start the driver, for the first time or again."""
-        command = [sys.executable, str(PROGRAM), str(self.directory), *self.arguments, *more]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        with (self.directory / "log").open("ab") as log:
-            return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True)
+        return Driver([str(self.directory), *self.arguments, *more], self.directory / "log")
+
+    def log(self) -> str:
+        """The end of what the driver has said."""
+        return (self.directory / "log").read_text()[-4000:]
 
     @property
     def finished(self) -> bool:
         """Whether the job has ended well.
 
         A driver can be killed after its job has ended (all output is visible, the checkpoints of a finished job are
-        deleted) and before it could say so. Started again, the program would rightly begin from nothing.
+        deleted) and before it could say so. Started again, the program would rightly begin from its savepoint.
         """
         if (self.directory / "finished").exists():
             return True
-        checkpoints = list((self.directory / "checkpoints").glob("chk-*/_metadata"))
-        return not checkpoints and sum(line.startswith("final") for line in self.output()) == KEYS
+        if has_checkpoints(self.directory / "last-checkpoints"):
+            return False
+        return sum(line.startswith("final") for line in self.output()) == KEYS
 
-    def run_to_end(self, *more: str) -> None:
-        """Start it and wait for its end; a run that kills itself is one more kill."""
-        process = self.start(*more)
-        code = process.wait(timeout=300)
-        if code == -signal.SIGKILL:
-            self.kills.append(f"itself {' '.join(more)}")
-        elif code != 0:
-            raise AssertionError(f"the job failed:\n{(self.directory / 'log').read_text()[-4000:]}")
+    def run_to_end(self) -> None:
+        """Start it and wait for its end."""
+        code = self.start().wait()
+        assert code == 0, f"the job failed:\n{self.log()}"
+
+    def run_with_faults(self, *faults: str) -> list[str]:
+        """Start it with faults (``step:moment:n:kill|raise``) and wait for its end. Returns those that have struck."""
+        code = self.start(*(word for fault in faults for word in ("--fault", fault))).wait()
+        marks = {fault: mark_of(self.directory, fault) for fault in faults}
+        struck = [fault for fault, mark in marks.items() if mark.exists()]
+        killed = any(fault.endswith("kill") for fault in struck)
+        assert code == 0 or (killed and code == -signal.SIGKILL), f"the job failed:\n{self.log()}"
+        for fault in struck:
+            marks[fault].unlink()
+            step, moment, _, action = fault.split(":")
+            self.kills.append(f"{'killed' if action == 'kill' else 'failed'} {moment} {step}")
+        return struck
 
     def kill_driver_after(self, seconds: float) -> None:
         """Start it and kill the driver, with everything it has started, after so long."""
-        process = self.start()
-        try:
-            process.wait(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-            self.kills.append(f"driver after {seconds:.2f} s")
+        driver = self.start()
+        code = driver.wait(seconds)
+        if code is None:
+            driver.kill()
+            self.kills.append("driver killed")
+        else:
+            assert code == 0, f"the job failed:\n{self.log()}"
 
-    def kill_slots_while_running(self, times: int) -> None:
-        """Run it to its end while killing slot processes and, in turn, Spark's own Python workers."""
-        process = self.start()
+    # --- files ---------------------------------------------------------------------------------------
+
+    @property
+    def checkpoints(self) -> Path:
+        """The checkpoint directory of the part of the job that is under way."""
+        first = self.directory / "checkpoints"
+        return first if has_checkpoints(first) else self.directory / "last-checkpoints"
+
+    def damage_what_was_not_complete(self, how: str, choice: random.Random) -> None:
+        """Damage a state file that no completed checkpoint needs. The job does not care."""
+        files = files_of_no_checkpoint(self.checkpoints) if has_checkpoints(self.checkpoints) else []
+        if files:
+            damage_file(choice.choice(files), how, choice)
+            self.kills.append(f"file of an incomplete checkpoint {how}")
+
+    def damage_last_checkpoint(self, how: str, choice: random.Random) -> None:
+        """Damage a file of the last checkpoint: the job refuses to start and names it, and no checkpoint is changed.
+
+        Then everything is put back.
+        """
+        if not has_checkpoints(self.checkpoints):
+            return
+        whole, leftovers = Copy.of(self.checkpoints), set(files_of_no_checkpoint(self.checkpoints))
+        damaged = choice.choice(files_of_last_checkpoint(self.checkpoints))
+        damage_file(damaged, how, choice)
+        before = Copy.of(self.checkpoints).files
+        code = self.start().wait()
+        assert code not in (None, 0, -signal.SIGKILL), f"the job went on though {damaged} was {how}"
+        assert damaged.name in self.log(), f"nothing is said about {damaged}:\n{self.log()}"
+        after = Copy.of(self.checkpoints).files
+        changed = [path for path in {*before, *after} - leftovers if before.get(path) != after.get(path)]
+        assert not changed, f"files of checkpoints were changed: {changed}"
+        whole.restore()
+        self.kills.append(f"{'manifest' if damaged.name == '_metadata' else 'state file'} {how}")
+
+    # --- processes -----------------------------------------------------------------------------------
+
+    def kill_while_running(self, times: int, victims: Victims) -> None:
+        """Run it to its end while killing processes.
+
+        :param victims: Says what.
+        """
+        driver = self.start()
         for turn in range(times):
-            slot = self._next_slot(process)
+            slot = self._next_slot(driver)
             if slot is None:
                 break
-            victims, kind = ([slot], "slot process") if turn % 2 == 0 else (_workers_beside(slot), "Python workers")
-            for victim in victims:
-                os.kill(victim, signal.SIGKILL)
-            (self.directory / f"slot-{slot}").unlink()
-            self.kills.append(f"{kind} {victims}")
-        code = process.wait(timeout=300)
-        assert code == 0, (self.directory / "log").read_text()[-4000:]
+            kind, pids = victims(turn, slot)
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            for path in self.directory.glob("slot-*"):
+                path.unlink()
+            self.kills.append(kind)
+        code = driver.wait()
+        assert code == 0, f"the job failed:\n{self.log()}"
 
-    def _next_slot(self, process: subprocess.Popen[bytes]) -> int | None:
+    def _next_slot(self, driver: Driver) -> int | None:
         """A slot process that has worked for the job since the last kill."""
-        while process.poll() is None:
+        while driver.wait(0.05) is None:
             for path in self.directory.glob("slot-*"):
                 pid = int(path.name.removeprefix("slot-"))
-                if Path(f"/proc/{pid}").exists() and pid != process.pid:
+                if Path(f"/proc/{pid}").exists() and pid != driver.pid:
                     return pid
                 path.unlink()
-            try:
-                process.wait(timeout=0.05)
-            except subprocess.TimeoutExpired:
-                continue
         return None
+
+    # --- what it leaves ------------------------------------------------------------------------------
 
     def output(self) -> list[str]:
         """Every line that is visible to a reader of the sink's directory, sorted."""
@@ -100,9 +224,59 @@ class ChaosRun:
         visible = [path for path in files if not any(part.startswith((".", "_")) for part in path.parts[-2:])]
         return sorted(line for path in visible for line in path.read_text().splitlines())
 
+    def states(self) -> list[dict[str, list[Any]]]:
+        """The final state: more than once if the job was killed after its savepoint and before it had stopped."""
+        return [stored_state(path) for path in savepoints(self.directory)]
+
+
+def slots_and_workers(turn: int, slot: int) -> tuple[str, list[int]]:
+    """In turn: the slot process, and Spark's own Python workers."""
+    return ("slot process killed", [slot]) if turn % 2 == 0 else ("Python workers killed", _workers_beside(slot))
+
+
+def on_cluster(cluster: StandaloneCluster, directory: Path, choice: random.Random) -> tuple[ChaosRun, Victims]:
+    """A job on a cluster, and what to kill there: every other time one of the executors, which Spark starts anew."""
+    arguments = ["--target", "spark", "--master", cluster.url, "--epoch-records", "200", "--rate", "400"]
+
+    def victims(turn: int, slot: int) -> tuple[str, list[int]]:
+        if turn % 2 == 0:
+            return "executor killed", [choice.choice(cluster.executors())]
+        return slots_and_workers(turn // 2, slot)
+
+    return ChaosRun(directory, arguments), victims
+
 
 def _workers_beside(slot: int) -> list[int]:
     """Spark's Python workers on the host of a slot: the children of the daemon that the slot ends with."""
     daemon = int(Path(f"/proc/{slot}/cmdline").read_bytes().split(b"\0")[-4])
     children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
     return [int(child) for child in children if b"slot import main" not in Path(f"/proc/{child}/cmdline").read_bytes()]
+
+
+@dataclass
+class Undisturbed:
+    """What the job leaves when nothing happens to it."""
+
+    output: list[str]
+    state: dict[str, list[Any]]
+
+    @staticmethod
+    def run(directory: Path) -> Undisturbed:
+        """Run it once."""
+        run = ChaosRun(directory)
+        run.run_to_end()
+        (state,) = run.states()
+        return Undisturbed(run.output(), state)
+
+    def differences(self, run: ChaosRun) -> list[str]:
+        """What is not as it should be after a disturbed run: nothing, one hopes."""
+        found = [] if run.finished else ["it has not finished"]
+        if run.output() != self.output:
+            found.append(f"output: {sorted(set(run.output()) ^ set(self.output))[:5]}")
+        states = run.states()
+        if not states:
+            found.append("there is no final state")
+        for state in states:
+            names = {*state, *self.state}
+            found.extend(f"state {name}" for name in sorted(names) if state.get(name) != self.state.get(name))
+        return found

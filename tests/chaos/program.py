@@ -1,33 +1,42 @@
 """The job that is killed: windows, timers, broadcast state and a file sink over a known input. Run as a script.
 
-What it writes does not depend on where epochs end, so that every run that ends has written the same.
+It has two parts. First its sources are read to their end and stay open: with all records in, and windows and timers
+still waiting, it is stopped with a savepoint, which holds its final state. Then it goes on from there and ends, and
+everything fires. Neither the state nor what is written depends on where epochs end, so both are the same in every run.
+
+Started again after a crash, the script goes on with the part it was in.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import signal
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import TimeoutError as NotYetError
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from firesteel.common import Configuration, Encoder, RestartStrategies, Types, WatermarkStrategy
+from firesteel.common import Configuration, Encoder, JobClient, RestartStrategies, Types, WatermarkStrategy
 from firesteel.common.time import Duration
 from firesteel.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from firesteel.connectors.files.buckets import BucketAssigner
 from firesteel.connectors.files.sink import FileSink
-from firesteel.connectors.files.writer import FileCommitter
 from firesteel.datastream import (
     AggregateFunction,
     KeyedBroadcastProcessFunction,
     KeyedProcessFunction,
+    MapFunction,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
 )
+from firesteel.datastream.functions import CheckpointedFunction
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
-from firesteel.state.store import CheckpointStore
+from firesteel.errors import CheckpointError, FiresteelError
+from firesteel.model.source import Boundedness, ReadResult, SourceReader, SourceSplit, SplitEnumerator
+from tests.chaos.faults import install_once
 
 KEYS = 7
 RULES = 20
@@ -36,6 +45,84 @@ RULES = 20
 def event(index: int) -> tuple[int, int, int]:
     """(key, amount, timestamp): timestamps are out of order by up to 50 ms."""
     return index % KEYS, index % 13, index * 10 + (index * 7919) % 50
+
+
+class StaysOpen(DataGeneratorSource):
+    """A generator that does not end when it has been read to its end, and says when a checkpoint holds all of it."""
+
+    def __init__(self, function: Any, count: int, rate: RateLimiterStrategy | None, all_in: threading.Event) -> None:
+        super().__init__(function, count, rate)
+        self.all_in = all_in
+
+    @property
+    def boundedness(self) -> Boundedness:
+        return Boundedness.CONTINUOUS_UNBOUNDED
+
+    def create_enumerator(self, parallelism: int) -> SplitEnumerator:
+        assert self.count is not None
+        return _OpenEnumerator(super().create_enumerator(parallelism), self.count, self.all_in)
+
+    def create_reader(self) -> SourceReader:
+        return _OpenReader(super().create_reader())
+
+    def __reduce__(self) -> Any:
+        return StaysOpen, (self._function, self.count, self.rate_limiter_strategy, None)  # the event is the driver's
+
+
+class _OpenEnumerator(SplitEnumerator):
+    def __init__(self, splits: SplitEnumerator, count: int, all_in: threading.Event) -> None:
+        self._splits, self._count, self._all_in = splits, count, all_in
+
+    def start(self, restored: Any | None) -> None:
+        self._all_in.clear()
+        self._splits.start(restored)
+
+    def discover_splits(self, now: int) -> Iterable[SourceSplit]:
+        return self._splits.discover_splits(now)
+
+    def has_data(self, split: SourceSplit, position: int, now: int) -> bool:
+        return position < self._count and self._splits.has_data(split, position, now)
+
+    def next_data_time(self, now: int) -> int | None:
+        return self._splits.next_data_time(now)
+
+    def snapshot(self) -> Any:
+        return self._splits.snapshot()
+
+    def committed(self, positions: dict[str, Any]) -> None:
+        if positions and all(position >= self._count for position in positions.values()):
+            self._all_in.set()
+
+
+class _OpenReader(SourceReader):
+    def __init__(self, reader: SourceReader) -> None:
+        self._reader = reader
+
+    def read(self, split: SourceSplit, position: Any, max_records: int, now: int) -> ReadResult:
+        result = self._reader.read(split, position, max_records, now)
+        return ReadResult(result.values, result.position, timestamps=result.timestamps)
+
+
+class Tally(MapFunction, CheckpointedFunction):
+    """Counts the records of its subtask in list state. It runs where the subtasks are and brings the faults there."""
+
+    def __init__(self, directory: Path, faults: list[str]) -> None:
+        self.directory, self.faults = directory, faults
+        self.count = 0
+
+    def open(self, runtime_context: Any) -> None:
+        install_once(self.directory, self.faults)
+
+    def map(self, value: Any) -> Any:
+        self.count += 1
+        return value
+
+    def initialize_state(self, context: Any) -> None:
+        self.stored = context.get_operator_state_store().get_list_state(ListStateDescriptor("tally", Types.LONG()))
+        self.count = sum(self.stored.get())
+
+    def snapshot_state(self, context: Any) -> None:
+        self.stored.update([self.count])
 
 
 class Sum(AggregateFunction):
@@ -86,9 +173,11 @@ class RulesAndCounts(KeyedBroadcastProcessFunction):
 
     def open(self, runtime_context: Any) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count"))
+        self.amounts = runtime_context.get_map_state(MapStateDescriptor("amounts"))
 
     def process_element(self, value: tuple[int, int, int], ctx: Any) -> None:
         self.count.update((self.count.value() or 0) + 1)
+        self.amounts.put(value[1], (self.amounts.get(value[1]) or 0) + 1)
         ctx.timer_service().register_event_time_timer(2**62)
 
     def process_broadcast_element(self, value: int, ctx: Any) -> None:
@@ -99,29 +188,46 @@ class RulesAndCounts(KeyedBroadcastProcessFunction):
         yield f"final {ctx.get_current_key()} {self.count.value()} {known}"
 
 
-def build(env: StreamExecutionEnvironment, directory: Path, records: int, rate: int) -> None:
+@dataclass
+class Part:
+    """One part of the job.
+
+    :param all_in: Set, for each source, when a checkpoint holds all of its records. None: sources end.
+    """
+
+    options: argparse.Namespace
+    all_in: list[threading.Event] | None
+
+    def source(self, function: Any, count: int, rate: RateLimiterStrategy | None = None) -> DataGeneratorSource:
+        if self.all_in is None:
+            return DataGeneratorSource(function, count, rate)
+        self.all_in.append(threading.Event())
+        return StaysOpen(function, count, rate, self.all_in[-1])
+
+
+def build(env: StreamExecutionEnvironment, part: Part) -> None:
+    options = part.options
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(60)).with_timestamp_assigner(
         lambda value, _: value[2]
     )
-    events = env.from_source(
-        DataGeneratorSource(event, records, RateLimiterStrategy.per_second(rate)), strategy, "events"
-    )
+    rate = RateLimiterStrategy.per_second(options.rate)
+    events = env.from_source(part.source(event, options.records, rate), strategy, "events").uid("events")
     rules = env.from_source(
-        DataGeneratorSource(lambda index: index, RULES), WatermarkStrategy.for_monotonous_timestamps(), "rules"
+        part.source(lambda index: index, RULES), WatermarkStrategy.for_monotonous_timestamps(), "rules"
     )
-    keyed = events.uid("events").key_by(lambda value: value[0])
+    keyed = events.map(Tally(options.directory, options.fault)).uid("tally").key_by(lambda value: value[0])
     windows = (
         keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(500))).aggregate(Sum(), WithWindow()).uid("windows")
     )
     timers = keyed.process(Reminders()).uid("timers")
     final = keyed.connect(rules.uid("rules").broadcast(RulesAndCounts.rules)).process(RulesAndCounts()).uid("final")
     sink = (
-        FileSink.for_row_format(str(directory / "output"), Encoder.simple_string_encoder())
+        FileSink.for_row_format(str(options.directory / "output"), Encoder.simple_string_encoder())
         .with_bucket_assigner(BucketAssigner.base_path_bucket_assigner())
         .build()
     )
     windows.union(timers, final).sink_to(sink).uid("files")
-    record_slot(timers, directory)
+    record_slot(timers, options.directory)
 
 
 def record_slot(stream: Any, directory: Path) -> None:
@@ -134,65 +240,89 @@ def record_slot(stream: Any, directory: Path) -> None:
     stream.map(note).filter(lambda _: False).print()
 
 
-def kill_self() -> None:
-    """End at once, as if the machine had lost its power."""
-    os.kill(os.getpid(), signal.SIGKILL)
+def environment(
+    options: argparse.Namespace, checkpoints: Path, start: Path | None = None
+) -> StreamExecutionEnvironment:
+    settings = {
+        "execution.target": options.target,
+        "firesteel.master": options.master,
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.executor.memory": "512m",
+        "state.backend.type": options.backend,
+        "firesteel.epoch.max-records": str(options.epoch_records),
+        "firesteel.epoch.target-duration": "1 min",  # a busy machine must not make epochs ever smaller
+        "execution.checkpointing.interval": "1 ms",
+        "execution.checkpointing.dir": str(checkpoints),
+        "execution.checkpointing.num-retained": "2",
+    }
+    if start is not None:
+        settings["execution.state-recovery.path"] = str(start)
+    env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
+    env.set_parallelism(2)
+    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1000, 0))
+    return env
 
 
-def crash_around(owner: Any, name: str, when: str, nth: int) -> None:
-    """Kill the process before or after the n-th call of a method."""
-    original: Callable[..., Any] = getattr(owner, name)
-    calls = 0
-
-    def method(*arguments: Any, **keywords: Any) -> Any:
-        nonlocal calls
-        calls += 1
-        if calls == nth and when == "before":
-            kill_self()
-        result = original(*arguments, **keywords)
-        if calls == nth and when == "after":
-            kill_self()
-        return result
-
-    setattr(owner, name, method)
+def has_checkpoints(directory: Path) -> bool:
+    return any(directory.glob("chk-*/_metadata"))
 
 
-CRASH_POINTS = {
-    "state": (CheckpointStore, "write_state"),
-    "manifest": (CheckpointStore, "write_manifest"),
-    "commit": (FileCommitter, "commit"),
-    "delete": (CheckpointStore, "delete_checkpoint"),
-}
-"""Where a process can be told to kill itself: around the steps of a checkpoint's commit."""
+def savepoints(directory: Path) -> list[Path]:
+    """The complete savepoints of a run. There is more than one if it was killed before it had stopped."""
+    return sorted(path.parent for path in directory.glob("savepoints/*/_metadata"))
 
 
-def main() -> None:
+def read_everything(options: argparse.Namespace) -> None:
+    """The first part, up to the savepoint."""
+    all_in: list[threading.Event] = []
+    env = environment(options, options.directory / "checkpoints", None)
+    build(env, Part(options, all_in))
+    client = env.execute_async("chaos")
+    while not stopped(client, all_in, options.directory / "savepoints"):
+        continue
+    client.get_job_execution_result().result()
+
+
+def stopped(client: JobClient, all_in: list[threading.Event], directory: Path) -> bool:
+    """Wait until all records are in and stop the job. Not if it has failed meanwhile: it is restarted then."""
+    while not all(event.wait(0.05) for event in all_in):
+        raise_failure(client)
+    stopping = client.stop_with_savepoint(False, str(directory))
+    while True:
+        try:
+            stopping.result(1)
+            return True
+        except NotYetError:
+            raise_failure(client)
+        except (FiresteelError, CheckpointError):
+            return False
+
+
+def raise_failure(client: JobClient) -> None:
+    """Raise what has ended the job, if something has."""
+    result = client.get_job_execution_result()
+    if result.done():
+        result.result()
+
+
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--target", default="in-process")
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--backend", default="hashmap")
     parser.add_argument("--records", type=int, default=4000)
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--epoch-records", type=int, default=100)
-    parser.add_argument("--crash", help="point:before|after:n")
-    options = parser.parse_args()
-    if options.crash:
-        point, when, nth = options.crash.split(":")
-        crash_around(*CRASH_POINTS[point], when, int(nth))
-    configuration = Configuration()
-    settings = {
-        "execution.target": options.target,
-        "firesteel.master": "local[2]",
-        "firesteel.epoch.max-records": str(options.epoch_records),
-        "execution.checkpointing.interval": "1 ms",
-        "execution.checkpointing.dir": str(options.directory / "checkpoints"),
-        "execution.checkpointing.num-retained": "2",
-    }
-    for key, value in settings.items():
-        configuration.set_string(key, value)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    env.set_parallelism(2)
-    env.set_restart_strategy(RestartStrategies.fixed_delay_restart(1000, 0))
-    build(env, options.directory, options.records, options.rate)
+    parser.add_argument("--fault", action="append", default=[], help="step:before|within|after:n:kill|raise")
+    options = parser.parse_args(arguments)
+    install_once(options.directory, options.fault)
+    if has_checkpoints(options.directory / "checkpoints") or not savepoints(options.directory):
+        read_everything(options)
+    last = options.directory / "last-checkpoints"
+    env = environment(options, last, None if has_checkpoints(last) else savepoints(options.directory)[-1])
+    build(env, Part(options, None))
     env.execute("chaos")
     (options.directory / "finished").touch()
 

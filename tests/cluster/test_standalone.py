@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import HOSTS, StandaloneCluster
 from tests.cluster.programs import KEYS
+from tests.cluster.standalone import HOSTS, StandaloneCluster
 
 PROGRAM = Path(__file__).parent / "programs.py"
 ROOT = PROGRAM.parent.parent.parent

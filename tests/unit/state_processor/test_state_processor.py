@@ -87,6 +87,10 @@ def test_a_savepoint_tells_its_operators_and_states(tmp_path: Path) -> None:
     assert {(state.name, state.kind) for state in totals.states} >= {("total", "value"), ("seen", "map")}
     assert dict(reader.keyed_state("totals", "total")) == {"a": 4, "b": 2, "c": 1}
     assert dict(reader.keyed_state("totals", "seen")) == {"a": {1: 1, 3: 1}, "b": {2: 1}, "c": {1: 1}}
+    assert reader.sources() == ["source"]
+    assert set(reader.source_positions("source")) == {"0"}
+    with pytest.raises(StateError, match="there are: source"):
+        reader.source_positions("other")
     assert {(key, time) for _, key, time in reader.timers("totals")} == {("a", 5000), ("b", 5000), ("c", 5000)}
 
 
