@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from bench import backends, baselines, checkpoints, curves, curves_page, latency, programs, stages
+from bench import backends, baselines, checkpoints, curves, curves_page, latency, parts_page, programs, stages
 from bench.measure import Bench, Throughput
 from bench.page import PERFORMANCE, replace_section, table
 
@@ -43,7 +43,7 @@ def throughputs(bench: Bench, scale: float, repetitions: int) -> Report:
     run = partial(throughput_of, bench, repetitions=repetitions)
     return {
         "programs": [
-            run("running_sum", "keyed running sum, 10,000 keys", int(6e6 * scale), keys=10_000),
+            run("running_sum", "keyed running sum, 10,000 keys", int(16e6 * scale), keys=10_000),
             run("word_count", "word count (lines of ten words)", int(6e5 * scale)),
             run("stateless", "stateless map and filter", int(12e6 * scale)),
             run("tumbling_sum", "event-time tumbling sum, 1,000 keys", int(4e6 * scale), keys=1000),
@@ -157,11 +157,11 @@ class Part:
 
 
 PARTS = {
-    "throughput": Part(throughputs),
+    "throughput": Part(throughputs, write_page=parts_page.write_throughput),
     "keys": Part(key_counts),
-    "overhead": Part(overheads),
+    "overhead": Part(overheads, write_page=parts_page.write_overhead),
     "steps": Part(steps, write_page=_write_steps),
-    "windows": Part(windows),
-    "checkpoints": Part(checkpoint_costs),
+    "windows": Part(windows, write_page=parts_page.write_windows),
+    "checkpoints": Part(checkpoint_costs, write_page=parts_page.write_checkpoints),
     "curves": Part(curves.measure, repetitions=1, write_page=curves_page.write_page),
 }
