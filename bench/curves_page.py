@@ -40,7 +40,8 @@ steady state. Compare what is far apart: neighbours differ by less than a machin
 """
 _KEYS = """
 The keyed running sum, keys scattered, all of them in state before the measurement begins. The snapshot is full, as
-a savepoint holds it. The memory is what the slots have beyond those of the job with the fewest keys. It is left out for
+a savepoint holds it. The memory is what the slots have beyond those of the job with the fewest keys:
+a rough figure, because the records of the present epoch are in it. It is left out for
 few keys, which vanish in what a slot needs anyway, and for RocksDB, whose memory is bounded by
 `state.backend.rocksdb.memory.fixed-per-slot`.
 """
