@@ -55,7 +55,8 @@ class Chaos:
         for step in ("state:after", "manifest:before", "commit:before"):
             run.run_with_faults(f"{step}:{self.choice.randint(3, 9)}:kill")
             run.damage_what_was_not_complete(how, self.choice)
-            run.damage_last_checkpoint(how, self.choice)
+            for manifest in (True, False):
+                run.damage_last_checkpoint(manifest, how, self.choice)
         return self._to_end(run)
 
     def drivers(self, directory: Path) -> ChaosRun:

@@ -165,15 +165,16 @@ class ChaosRun:
             damage_file(choice.choice(files), how, choice)
             self.kills.append(f"file of an incomplete checkpoint {how}")
 
-    def damage_last_checkpoint(self, how: str, choice: random.Random) -> None:
-        """Damage a file of the last checkpoint: the job refuses to start and names it, and no checkpoint is changed.
+    def damage_last_checkpoint(self, manifest: bool, how: str, choice: random.Random) -> None:
+        """Damage the manifest or a state file of the last checkpoint, see that the job refuses it, and put it back.
 
-        Then everything is put back.
+        The job must name the file, and change no checkpoint.
         """
         if not has_checkpoints(self.checkpoints):
             return
         whole, leftovers = Copy.of(self.checkpoints), set(files_of_no_checkpoint(self.checkpoints))
-        damaged = choice.choice(files_of_last_checkpoint(self.checkpoints))
+        metadata, *state_files = files_of_last_checkpoint(self.checkpoints)
+        damaged = metadata if manifest else choice.choice(state_files)
         damage_file(damaged, how, choice)
         before = Copy.of(self.checkpoints).files
         code = self.start().wait()
@@ -183,7 +184,7 @@ class ChaosRun:
         changed = [path for path in {*before, *after} - leftovers if before.get(path) != after.get(path)]
         assert not changed, f"files of checkpoints were changed: {changed}"
         whole.restore()
-        self.kills.append(f"{'manifest' if damaged.name == '_metadata' else 'state file'} {how}")
+        self.kills.append(f"{'manifest' if manifest else 'state file'} {how}")
 
     # --- processes -----------------------------------------------------------------------------------
 
