@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 PY     := $(VENV)/bin/python
 READY  := $(VENV)/.installed
+SERVICES := $(VENV)/.installed-services
+S3     := build/services/s3
 BENCH  := $(VENV)/.installed-bench
 ARGS   ?=
 
@@ -23,8 +25,8 @@ demo: setup ## watch a stateful event-time job run on Spark (under a minute)
 test: setup ## run all tests that need no outside services
 	@$(PY) -m pytest $(ARGS)
 
-test-services: ## run the tests against real outside services (none yet)
-	@echo "There are no service tests yet."
+test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS), which they start and end
+	@$(PY) -m pytest tests/services $(ARGS)
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100)
 	@$(PY) -m tests.chaos --kills $(or $(KILLS),100)
@@ -72,4 +74,12 @@ $(READY): pyproject.toml constraints.txt
 
 $(BENCH): $(READY)
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,bench]'
+	@touch $@
+
+$(SERVICES): $(READY) tests/services/requirements.txt
+	@echo "Installing what the tests against real servers need into $(VENV) and $(S3)"
+	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev,services]' && \
+		scripts/ensure-venv.sh $(PYTHON) $(S3) && \
+		$(S3)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/services/requirements.txt || \
+		{ echo "They could not be downloaded: pip must reach PyPI, or a mirror of it." >&2; exit 1; }
 	@touch $@

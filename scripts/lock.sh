@@ -8,7 +8,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 scripts/ensure-venv.sh "$1" "$work/venv"
-"$work/venv/bin/python" -m pip install --quiet --editable '.[dev,bench]'
+"$work/venv/bin/python" -m pip install --quiet --editable '.[dev,bench,services]'
 grep '^#' constraints.txt >"$work/constraints.txt"
 "$work/venv/bin/python" -m pip freeze --exclude-editable | grep -v '^#' >>"$work/constraints.txt"
 cp "$work/constraints.txt" constraints.txt

@@ -67,6 +67,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    # The room that downloads and starts servers is entered only by name: `make test-services`.
+    if collection_path == ROOT / "tests" / "services":
+        return not any("services" in argument for argument in config.args)
+    return None
+
+
 def _in_unit_room(item: pytest.Item) -> bool:
     return item.path.is_relative_to(UNIT)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
+from firesteel.execution.clock import wall_clock_ms
 from firesteel.execution.directory_lock import DirectoryLock
 from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_lost, refuse_misfit
@@ -107,7 +108,8 @@ class CheckpointCoordinator:
         """Take hold of the directory and find what to go on from: what the user names, or what is there."""
         if self.store is not None and self._lock is not None:
             self.store.refuse_other_use()
-            self._lock.acquire(self._clock())
+            self._lock.acquire(wall_clock_ms())
+            self._lock.keep(wall_clock_ms)
         manifest: Manifest | None = None
         if self.settings.recovery_path is not None:
             manifest = find_manifest(self.settings.recovery_path)
@@ -259,6 +261,8 @@ class CheckpointCoordinator:
                 f"it has {manifest.state_bytes} bytes of state, and those that are kept with the driver may have "
                 f"{limit}: set execution.checkpointing.dir, or a larger firesteel.checkpoint.max-size"
             )
+        if self._lock is not None:
+            self._lock.check(wall_clock_ms())
         path = self.store.write_manifest(manifest)
         manifest.directory = self.store.directory
         self._retained.append(manifest)
@@ -338,8 +342,6 @@ class CheckpointCoordinator:
         kept = [*self._retained, *(pending.manifest for pending in self._pending)]
         needed: set[str] = set().union(*(manifest.all_files() for manifest in kept))
         garbage = set().union(*(manifest.all_files() for manifest in dropped)) - needed
-        if self._lock is not None:
-            self._lock.renew(self._clock())
         self._cleaner.submit(
             _delete, store, [manifest.checkpoint_id for manifest in dropped], [*sorted(garbage), *abandoned]
         )

@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import fcntl
+import json
+import logging
 import os
+import socket
+import threading
 import uuid
+from collections.abc import Callable
 from typing import IO
 
 from firesteel.errors import CheckpointError
 from firesteel.state.filesystem import FileStore, LocalFileStore
 
+log = logging.getLogger("firesteel.checkpoints")
 _NAME = "_lock"
 _LEASE_MS = 60_000
+_RENEW_SECONDS = 15.0
 
 
 class DirectoryLock:
     """Keeps a second job out of a checkpoint directory.
 
-    On a local disk this is a lock of the operating system, which goes with the process however it ends. Elsewhere it is
-    a lease: a file with the owner and a time, renewed with each checkpoint; one that is a minute old counts no more.
+    On a local disk this is a lock of the operating system, which goes with the process however it ends.
+
+    Elsewhere it is a lease: a file in ``_lock/`` that says who and when, written anew four times a minute. One that is
+    a minute old counts no more, nor does one of a process of this host that is gone. Neither renaming nor conditional
+    writing is needed: whoever wants the directory writes a claim first and looks for others then. Of two that do so
+    at once, the one that looks last sees both, so they never both get it; it may be that neither does. This holds on
+    file systems that show everybody what has been written, as S3, GCS, Azure and HDFS do, and for clocks that agree to
+    some seconds.
     """
 
     def __init__(self, files: FileStore) -> None:
         self._files = files
         self._owner = uuid.uuid4().hex
         self._handle: IO[str] | None = None
+        self._claim: str | None = None
+        self._renewed = 0
+        self._stopped = threading.Event()
+        self._renewer: threading.Thread | None = None
         self.held = False
         """Whether the directory is this job's."""
 
@@ -46,30 +63,95 @@ class DirectoryLock:
             self._handle = None
             raise _locked(directory) from error
 
+    # ---- leases --------------------------------------------------------------------------------------------------
+
     def _take_lease(self, now: int) -> None:
-        if self._files.exists(_NAME):
-            owner, _, renewed = self._files.read(_NAME).decode().partition(" ")
-            if owner != self._owner and now - int(renewed or 0) < _LEASE_MS:
-                raise _locked(self._files.uri)
         self.renew(now)
+        claims = self._files.names(_NAME)
+        if self._claim not in claims:
+            raise CheckpointError(f"{self._files.uri}/{_NAME} does not show what was written there a moment ago")
+        others = [claim for claim in claims if claim != self._claim]
+        if any(self._counts(claim, now) for claim in others):
+            self._withdraw()
+            raise _locked(self._files.uri, f". If it was killed: its claim ends {_LEASE_MS // 1000} seconds after")
+        for claim in others:
+            self._files.delete(f"{_NAME}/{claim}")
+
+    def _counts(self, claim: str, now: int) -> bool:
+        renewed = claim.partition("-")[0]
+        if renewed.isdigit() and now - int(renewed) >= _LEASE_MS:
+            return False
+        try:
+            return not _surely_over(json.loads(self._files.read(f"{_NAME}/{claim}")))
+        except (CheckpointError, ValueError):  # just being replaced by a newer one, or written by something else
+            return True
 
     def renew(self, now: int) -> None:
-        """Say that the owner is still alive."""
+        """Say that the owner is still alive: a new claim before the old one goes, so that there always is one."""
+        if self._handle is not None or (self._claim is not None and now == self._renewed):
+            return
+        claim = f"{now}-{self._owner}"
+        self._files.write(f"{_NAME}/{claim}", json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode())
+        self._withdraw()
+        self._claim, self._renewed = claim, now
+
+    def _withdraw(self) -> None:
+        if self._claim is not None:
+            self._files.delete(f"{_NAME}/{self._claim}")
+            self._claim = None
+
+    def keep(self, clock: Callable[[], int]) -> None:
+        """Renew a lease in the background until :meth:`release`, however long epochs take."""
         if self._handle is None:
-            self._files.write(_NAME, f"{self._owner} {now}".encode())
+            self._renewer = threading.Thread(
+                target=self._keep_renewing, args=(clock,), name="firesteel-lease", daemon=True
+            )
+            self._renewer.start()
+
+    def _keep_renewing(self, clock: Callable[[], int]) -> None:
+        while not self._stopped.wait(_RENEW_SECONDS):
+            try:
+                self.renew(clock())
+            except CheckpointError as error:  # check() tells if it goes on for too long
+                log.warning("the lease of %s could not be renewed: %s", self._files.uri, error)
+
+    def check(self, now: int) -> None:
+        """Raise :class:`CheckpointError` if the lease has ended: another job may have the directory by now."""
+        if self._handle is None and now - self._renewed >= _LEASE_MS:
+            raise CheckpointError(
+                f"the lease of {self._files.uri} could not be renewed for {_LEASE_MS // 1000} seconds, so that another "
+                "job may be using the directory"
+            )
 
     def release(self) -> None:
         """Let others in."""
+        self._stopped.set()
+        if self._renewer is not None:
+            self._renewer.join()
         if self._handle is not None:
             self._handle.close()
             self._handle = None
         elif self.held:
-            self._files.delete(_NAME)
+            self._withdraw()
         self.held = False
 
 
-def _locked(directory: str) -> CheckpointError:
+def _surely_over(owner: dict[str, object]) -> bool:
+    """Whether a claim is of a process of this host that is gone. Of other hosts nothing is known."""
+    pid = owner.get("pid")
+    if owner.get("host") != socket.gethostname() or not isinstance(pid, int):
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False  # alive, or somebody else's process has that number by now
+    return False
+
+
+def _locked(directory: str, more: str = "") -> CheckpointError:
     return CheckpointError(
         f"another job is using the checkpoint directory {directory}. Give each job a directory of its own "
-        "(execution.checkpointing.dir), or end the other job first"
+        f"(execution.checkpointing.dir), or end the other job first{more}"
     )

@@ -24,6 +24,7 @@ from firesteel.execution.progress import ProgressLine
 from firesteel.execution.recovery import unsafe_end
 from firesteel.execution.savepoints import SavepointRequest, write_savepoint
 from firesteel.execution.sources import SourceCoordinator
+from firesteel.execution.worker_plan import s3_access
 from firesteel.model.source import DriverSource
 from firesteel.plan.executor import DriverSink
 from firesteel.plan.job_plan import JobPlan
@@ -31,6 +32,7 @@ from firesteel.runtime.failure import OperatorFailure
 from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import EpochRequest
 from firesteel.state import codec
+from firesteel.state.file_systems import use_s3
 from firesteel.state.store import Manifest
 
 log = logging.getLogger("firesteel.driver")
@@ -109,6 +111,7 @@ class JobDriver:
         clock: Callable[[], int] | None = None,
     ) -> None:
         configuration = plan.configuration
+        use_s3(s3_access(configuration))
         self._plan = plan
         self._cluster = cluster
         self._job = job

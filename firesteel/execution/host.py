@@ -24,6 +24,7 @@ from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
 from firesteel.state import codec
 from firesteel.state.choice import BackendChoice
+from firesteel.state.file_systems import S3Access, use_s3
 from firesteel.state.store import CheckpointStore, Manifest
 
 DRIVER_LEVEL = 1 << 30
@@ -54,6 +55,8 @@ class WorkerPlan:
     """Registered files: where they are on the driver's host, by name."""
     backend: BackendChoice = field(default_factory=BackendChoice)
     """Where keyed state lives."""
+    s3: S3Access = field(default_factory=S3Access)
+    """How s3:// is reached."""
     pyflink_names: bool = False
     """Whether the program, and what it imports in the workers, says ``import pyflink``."""
 
@@ -122,6 +125,7 @@ class SubtaskHost:
         """Take in a job's plan."""
         if plan.pyflink_names:
             firesteel.pyflink.install()
+        use_s3(plan.s3)
         main = sys.modules["__main__"]
         for name, cls in codec.loads(plan.main_classes).items():
             setattr(main, name, cls)  # also over one of that name: a notebook may have defined its class anew

@@ -6,18 +6,25 @@ import sys
 
 import cloudpickle
 
+from firesteel.common import Configuration
 from firesteel.common.options import (
     CHECKPOINT_INCREMENTAL,
     CHUNK_MAX_RECORDS,
     EPOCH_MAX_BYTES,
     ROCKSDB_MEMORY,
+    S3_ACCESS_KEY,
+    S3_ENDPOINT,
+    S3_REGION,
+    S3_SECRET_KEY,
     STATE_BACKEND,
     WORK_DIR,
 )
+from firesteel.errors import ConfigurationError
 from firesteel.execution.host import WorkerPlan
 from firesteel.plan.job_plan import JobPlan
 from firesteel.pyflink import is_installed
 from firesteel.state.choice import BackendChoice
+from firesteel.state.file_systems import S3Access
 
 
 def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
@@ -36,8 +43,22 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
         cached_files=plan.settings.get("cached_files", {}),
         backend=_backend(plan),
+        s3=s3_access(plan.configuration),
         pyflink_names=is_installed(),
     )
+
+
+def s3_access(configuration: Configuration) -> S3Access:
+    """How the job reaches S3."""
+    access = S3Access(
+        endpoint=configuration.get(S3_ENDPOINT),
+        access_key=configuration.get(S3_ACCESS_KEY),
+        secret_key=configuration.get(S3_SECRET_KEY),
+        region=configuration.get(S3_REGION),
+    )
+    if (access.access_key is None) != (access.secret_key is None):
+        raise ConfigurationError(f"{S3_ACCESS_KEY.key} and {S3_SECRET_KEY.key} belong together: set both or neither")
+    return access
 
 
 def _backend(plan: JobPlan) -> BackendChoice:

@@ -8,12 +8,17 @@ from __future__ import annotations
 import mmap
 import os
 import shutil
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urlparse
 
-from firesteel.errors import CheckpointError
+from firesteel.errors import CheckpointError, ConfigurationError
+from firesteel.state.file_systems import arrow_file_system, local_path
+
+_PIECE = 1 << 20
+_REMOTE_ERRORS = (OSError, RuntimeError)
+"""The drivers of fsspec raise the one or the other."""
 
 
 class FileStore(ABC):
@@ -133,7 +138,10 @@ class ArrowFileStore(FileStore):
 
     def __init__(self, uri: str) -> None:
         super().__init__(uri)
-        self._fs, self._root = _arrow_file_system(uri)
+        try:
+            self._fs, self._root = arrow_file_system(uri)
+        except ConfigurationError as error:
+            raise CheckpointError(str(error)) from error
 
     def _path(self, name: str) -> str:
         return f"{self._root}/{name}".rstrip("/")
@@ -147,18 +155,39 @@ class ArrowFileStore(FileStore):
         path = self._path(name)
         try:
             if self._fs.type_name in ("s3", "gcs", "abfs") or self._fs.type_name.startswith("py::fsspec+memory"):
-                self._put(path, data)
+                self._put_object(path, data)
             else:
                 self._fs.create_dir(path.rpartition("/")[0], recursive=True)
                 self._put(f"{path}.part", data)
-                self._fs.move(f"{path}.part", path)
-        except OSError as error:
+                self._move(f"{path}.part", path)
+        except _REMOTE_ERRORS as error:
             raise CheckpointError(f"{self.uri}/{name} cannot be written: {error}") from error
+
+    def _put_object(self, path: str, data: bytes | Iterable[bytes]) -> None:
+        """Make all pieces before the first is sent.
+
+        Were one to fail on the way, the stream would be closed, and closing is what completes an object.
+        """
+        if isinstance(data, bytes):
+            self._put(path, data)
+            return
+        with tempfile.TemporaryFile(prefix="firesteel-upload-") as spool:
+            spool.writelines(data)
+            spool.seek(0)
+            self._put(path, iter(lambda: spool.read(_PIECE), b""))
 
     def _put(self, path: str, data: bytes | Iterable[bytes]) -> None:
         with self._fs.open_output_stream(path) as stream:
             for piece in _pieces(data):
                 stream.write(piece)
+
+    def _move(self, source: str, target: str) -> None:
+        """Give a complete file its name. HDFS replaces nothing, and says so in an answer that its client drops."""
+        if self._kind(target) != "NotFound":
+            self._fs.delete_file(target)
+        self._fs.move(source, target)
+        if self._kind(target) == "NotFound":
+            raise OSError(f"{source} could not be renamed")
 
     def read(self, name: str) -> bytes:
         """Read a whole file."""
@@ -166,11 +195,15 @@ class ArrowFileStore(FileStore):
             with self._fs.open_input_stream(self._path(name)) as stream:
                 data: bytes = stream.read()
                 return data
-        except OSError as error:
+        except _REMOTE_ERRORS as error:
             raise CheckpointError(f"{self.uri}/{name} cannot be read: {error}") from error
 
     def _info(self, name: str) -> Any:
         return self._fs.get_file_info([self._path(name)])[0]
+
+    def _kind(self, path: str) -> str:
+        kind: str = self._fs.get_file_info([path])[0].type.name
+        return kind
 
     def exists(self, name: str) -> bool:
         """Whether there is a file or directory of that name."""
@@ -198,22 +231,5 @@ class ArrowFileStore(FileStore):
 
 def file_store(uri: str) -> FileStore:
     """The file store for a path or URI."""
-    scheme = urlparse(uri).scheme
-    if scheme in ("", "file"):
-        return LocalFileStore(urlparse(uri).path if scheme else uri)
-    return ArrowFileStore(uri)
-
-
-def _arrow_file_system(uri: str) -> tuple[Any, str]:
-    from pyarrow import fs
-
-    scheme = urlparse(uri).scheme
-    try:
-        if scheme in ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"):
-            system, path = fs.FileSystem.from_uri(uri)
-            return system, path.rstrip("/")
-        import fsspec
-
-        return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem(scheme))), uri.partition("://")[2].rstrip("/")
-    except (ImportError, ValueError, OSError) as error:
-        raise CheckpointError(f"the file system of {uri!r} cannot be used: {error}") from error
+    local = local_path(uri)
+    return ArrowFileStore(uri) if local is None else LocalFileStore(local)

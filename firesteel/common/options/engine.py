@@ -32,6 +32,10 @@ __all__ = [
     "EPOCH_TARGET_DURATION",
     "EPOCH_BACKLOG_DURATION",
     "CHUNK_MAX_RECORDS",
+    "S3_ACCESS_KEY",
+    "S3_ENDPOINT",
+    "S3_REGION",
+    "S3_SECRET_KEY",
     "WORK_DIR",
     "PROGRESS",
     "PYTHON_FILES",
@@ -183,6 +187,28 @@ WORK_DIR = ConfigOption(
     _TEXT,
     None,
     "Directory for local working files on every host; none means the system's temporary directory.",
+    _GROUP,
+)
+S3_ENDPOINT = ConfigOption(
+    "s3.endpoint",
+    _TEXT,
+    None,
+    "URL of the S3 server for s3:// paths; none means AWS_ENDPOINT_URL of the environment, or Amazon's.",
+    _GROUP,
+)
+S3_ACCESS_KEY = ConfigOption(
+    "s3.access-key",
+    _TEXT,
+    None,
+    "Access key for s3:// paths; none means what the environment says, in the way of AWS's tools.",
+    _GROUP,
+)
+S3_SECRET_KEY = ConfigOption("s3.secret-key", _TEXT, None, "Secret key for s3:// paths, with s3.access-key.", _GROUP)
+S3_REGION = ConfigOption(
+    "s3.endpoint.region",
+    _TEXT,
+    None,
+    "Region for s3:// paths; none means AWS_REGION of the environment, or that of the bucket.",
     _GROUP,
 )
 PROGRESS = ConfigOption("firesteel.progress", _BOOLEAN, False, "Show progress on the terminal while jobs run.", _GROUP)

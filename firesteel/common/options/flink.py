@@ -155,7 +155,7 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     PrefixRule("events.", "there are no event reporters"),
     PrefixRule("io.", "local working files go to firesteel.work-dir"),
     PrefixRule("fs.", _SPARK_STORAGE),
-    PrefixRule("s3.", _SPARK_STORAGE),
+    PrefixRule("s3.", "pyarrow opens s3:// with what the environment says; only the options above can be set here"),
     PrefixRule("compiler.", "there is no DataSet optimizer to tune"),
 )
 """Looked at in this order, after the single options."""

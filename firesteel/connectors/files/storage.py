@@ -7,9 +7,9 @@ import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import IO, Any, cast
-from urllib.parse import unquote, urlsplit
 
 from firesteel.errors import ConfigurationError
+from firesteel.state.file_systems import arrow_file_system, local_path
 
 __all__ = ["ArrowStorage", "FileEntry", "LocalStorage", "Storage", "open_storage"]
 
@@ -199,27 +199,8 @@ def open_storage(uri: str) -> tuple[Storage, str]:
     if not isinstance(uri, (str, os.PathLike)) or not os.fspath(uri):
         raise ConfigurationError(f"a path is a text that is not empty, got {uri!r}. For instance '/data/events'.")
     text = os.fspath(uri)
-    scheme = urlsplit(text).scheme if "://" in text or text.startswith("file:") else ""
-    if not scheme:
-        return LocalStorage(), os.path.abspath(text)
-    if scheme == "file":
-        return LocalStorage(), os.path.abspath(unquote(text.removeprefix("file://").removeprefix("file:")))
-    return _arrow_storage(text, scheme)
-
-
-def _arrow_storage(uri: str, scheme: str) -> tuple[Storage, str]:
-    from pyarrow import fs
-
-    try:
-        if scheme in ("s3", "gs", "gcs", "hdfs", "viewfs", "abfs", "abfss"):
-            system, path = fs.FileSystem.from_uri(uri)
-            return ArrowStorage(system), path.rstrip("/")
-        import fsspec
-
-        handler = fs.FSSpecHandler(fsspec.filesystem(scheme))
-        return ArrowStorage(fs.PyFileSystem(handler)), uri.partition("://")[2].rstrip("/")
-    except (ImportError, ValueError, OSError) as error:
-        raise ConfigurationError(
-            f"the file system of {uri!r} cannot be used: {error}. Install fsspec and its driver for {scheme!r}, or "
-            "use a local path."
-        ) from error
+    local = local_path(text)
+    if local is not None:
+        return LocalStorage(), local
+    system, path = arrow_file_system(text)
+    return ArrowStorage(system), path

@@ -1,0 +1,42 @@
+"""The servers, each started by the first test that asks for it, and a place on each for a test."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+
+from tests.services.places import Place
+from tests.services.servers import hdfs_servers, s3_server
+
+
+@pytest.fixture(scope="session")
+def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    with s3_server(tmp_path_factory.mktemp("s3")) as environment, pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with hdfs_servers(tmp_path_factory.mktemp("hdfs")) as address:
+        yield address
+
+
+@pytest.fixture
+def s3_place(s3: dict[str, str]) -> Place:
+    return Place(f"s3://firesteel/{uuid.uuid4().hex}", s3)
+
+
+@pytest.fixture
+def hdfs_place(hdfs: str) -> Place:
+    return Place(f"webhdfs://{hdfs}/{uuid.uuid4().hex}")
+
+
+@pytest.fixture(params=["s3", "webhdfs"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """A place on each server."""
+    found: Place = request.getfixturevalue("s3_place" if request.param == "s3" else "hdfs_place")
+    return found

@@ -1,0 +1,142 @@
+"""Which file system a URI names and how it is reached, and the lock on those that are not the local disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from firesteel.common import Configuration
+from firesteel.errors import CheckpointError, ConfigurationError
+from firesteel.execution.directory_lock import _LEASE_MS, DirectoryLock
+from firesteel.execution.worker_plan import s3_access
+from firesteel.state.file_systems import S3Access, arrow_file_system, local_path, use_s3
+from firesteel.state.filesystem import FileStore, file_store
+
+
+@pytest.fixture(autouse=True)
+def default_access() -> Iterator[None]:
+    yield
+    use_s3(S3Access())
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> FileStore:
+    return file_store(f"memory:/{tmp_path}")
+
+
+def settings_of(uri: str) -> dict[str, Any]:
+    system, _ = arrow_file_system(uri)
+    settings: dict[str, Any] = system.__reduce__()[1][0]
+    return settings
+
+
+@pytest.mark.parametrize("uri", ["/data/a b", "file:///data/a%20b", "file:/data/a%20b"])
+def test_paths_and_file_uris_are_local(uri: str) -> None:
+    assert local_path(uri) == "/data/a b"
+
+
+def test_other_uris_are_not_local() -> None:
+    assert local_path("s3://bucket/a") is None
+
+
+def test_an_s3_server_is_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9000")
+    monkeypatch.delenv("AWS_REGION", raising=False)
+    monkeypatch.delenv("AWS_DEFAULT_REGION", raising=False)
+    found = settings_of("s3://bucket/a/b/")
+    assert (found["endpoint_override"], found["scheme"], found["region"]) == ("127.0.0.1:9000", "http", "us-east-1")
+    assert arrow_file_system("s3://bucket/a/b/")[1] == "bucket/a/b"
+
+
+def test_an_s3_server_is_named_by_the_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    options = {
+        "s3.endpoint": "minio.example:9000",
+        "s3.access-key": "me",
+        "s3.secret-key": "secret",
+        "s3.endpoint.region": "here",
+    }
+    use_s3(s3_access(Configuration.from_dict(options)))
+    found = settings_of("s3://bucket/a")
+    assert (found["endpoint_override"], found["scheme"]) == ("minio.example:9000", "https")
+    assert (found["access_key"], found["secret_key"], found["region"]) == ("me", "secret", "here")
+
+
+def test_a_key_without_its_secret_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"s3\.access-key and s3\.secret-key belong together"):
+        s3_access(Configuration.from_dict({"s3.access-key": "me"}))
+
+
+def test_an_unknown_file_system_says_what_to_install() -> None:
+    with pytest.raises(ConfigurationError, match="Install fsspec and its driver for 'nowhere'"):
+        arrow_file_system("nowhere://host/a")
+
+
+def test_a_missing_native_client_of_hdfs_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyarrow import fs
+
+    class Missing(fs.FileSystem):  # type: ignore[misc]
+        @staticmethod
+        def from_uri(uri: str) -> Any:
+            raise OSError("Unable to load libhdfs")
+
+    monkeypatch.setattr(fs, "FileSystem", Missing)
+    with pytest.raises(CheckpointError, match=r"Unable to load libhdfs.*libhdfs\.so.*webhdfs://host:port"):
+        file_store("hdfs://host:8020/checkpoints")
+
+
+def test_a_file_whose_content_fails_on_the_way_never_appears(files: FileStore) -> None:
+    def content() -> Iterator[bytes]:
+        yield b"half"
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        files.write("state/file", content())
+    assert not files.exists("state/file")
+
+
+def test_a_lease_is_renewed_under_a_new_name_and_withdrawn_in_the_end(files: FileStore) -> None:
+    lock = DirectoryLock(files)
+    lock.acquire(1000)
+    lock.renew(2000)
+    (claim,) = files.names("_lock")
+    assert claim.startswith("2000-")
+    lock.check(2000 + _LEASE_MS - 1)
+    with pytest.raises(CheckpointError, match="could not be renewed for 60 seconds"):
+        lock.check(2000 + _LEASE_MS)
+    lock.release()
+    assert files.names("_lock") == []
+
+
+def test_whoever_looks_last_sees_both_claims(files: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = DirectoryLock(files), DirectoryLock(files)
+    first.renew(1000)  # has written its claim, and not looked yet
+    with pytest.raises(CheckpointError, match="another job"):
+        second.acquire(1000)
+    assert len(files.names("_lock")) == 1
+
+
+def test_the_claim_of_a_process_of_this_host_that_is_gone_does_not_count(files: FileStore) -> None:
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    owner = {"host": socket.gethostname(), "pid": gone.pid}
+    files.write("_lock/1000-dead", json.dumps(owner).encode())
+    lock = DirectoryLock(files)
+    lock.acquire(1001)
+    assert [claim.partition("-")[0] for claim in files.names("_lock")] == ["1001"]
+    lock.release()
+
+
+def test_the_claim_of_another_host_counts_for_its_minute(files: FileStore) -> None:
+    files.write("_lock/1000-far", json.dumps({"host": "elsewhere", "pid": os.getpid()}).encode())
+    with pytest.raises(CheckpointError, match="If it was killed"):
+        DirectoryLock(files).acquire(1000 + _LEASE_MS - 1)
+    DirectoryLock(files).acquire(1000 + _LEASE_MS)
