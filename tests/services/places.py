@@ -30,7 +30,7 @@ class Place:
             env={**os.environ, **self.environment, "PYTHONPATH": str(ROOT), **variables},
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=300,
             check=False,
         )
 

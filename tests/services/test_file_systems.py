@@ -80,26 +80,36 @@ def test_of_many_that_want_a_lock_at_once_at_most_one_gets_it(place: Place) -> N
     assert contend(DirectoryLock(files))
 
 
-@pytest.mark.feature("CK-17")
-@pytest.mark.parametrize("crash", ["state:after:4", "manifest:before:2", "manifest:after:2", "commit:after:2"])
-def test_a_job_that_is_killed_goes_on_and_writes_each_line_once(place: Place, crash: str) -> None:
-    killed = place.run("--crash", crash)
+def is_killed_and_goes_on(place: Place, crash: str, records: int) -> None:
+    options = ("--records", str(records))
+    killed = place.run(*options, "--crash", crash)
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-3000:]
-    finished(place.run())
-    place.must_have_all(700)
+    finished(place.run(*options))
+    place.must_have_all(records)
     assert file_store(f"{place.uri}/checkpoints").names() in ([], ["_lock"])  # a finished job leaves none
 
 
 @pytest.mark.feature("CK-17")
+@pytest.mark.parametrize("crash", ["manifest:before:2", "manifest:after:2", "commit:after:2"])
+def test_a_job_on_s3_that_is_killed_goes_on_and_writes_each_line_once(s3_place: Place, crash: str) -> None:
+    is_killed_and_goes_on(s3_place, crash, 700)
+
+
+@pytest.mark.feature("CK-17")
+def test_a_job_on_hdfs_that_is_killed_goes_on_and_writes_each_line_once(hdfs_place: Place) -> None:
+    is_killed_and_goes_on(hdfs_place, "commit:after:2", 300)  # each file is four or more requests, and slow ones
+
+
+@pytest.mark.feature("CK-17")
 def test_a_savepoint_is_taken_there_and_restored_with_another_parallelism(place: Place) -> None:
-    settings = {"execution.target": "in-process", "execution.checkpointing.interval": "10 ms"}
+    settings = {"execution.target": "in-process", "execution.checkpointing.interval": "2 s"}
     env = environment({**settings, "execution.checkpointing.dir": f"{place.uri}/checkpoints"})
-    build(env, f"{place.uri}/output", 2000, 500)
+    build(env, f"{place.uri}/output", 1000, 300)
     client: Any = env.execute_async("first")
     savepoint = client.stop_with_savepoint(False, f"{place.uri}/savepoints").result(60)
     assert savepoint.startswith(place.uri)
     assert find_manifest(savepoint).kind == "savepoint"
     env = environment({**settings, "execution.state-recovery.path": savepoint}, parallelism=3)
-    build(env, f"{place.uri}/output", 2000, 10_000)
+    build(env, f"{place.uri}/output", 1000, 10_000)
     env.execute("second")
-    place.must_have_all(2000)
+    place.must_have_all(1000)

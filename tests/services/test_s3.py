@@ -46,7 +46,8 @@ def test_a_job_on_spark_with_state_in_rocksdb_is_killed_and_goes_on(s3_place: Pl
         "state.backend.rocksdb.memory.fixed-per-slot": "1 kb",
     }
     options = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
-    killed = s3_place.run(*options, "--crash", "manifest:after:3")
+    options += ["--records", "300"]
+    killed = s3_place.run(*options, "--crash", "manifest:after:2")
     assert killed.returncode == -signal.SIGKILL, killed.stderr[-3000:]
     finished(s3_place.run(*options, "--parallelism", "1"))
-    s3_place.must_have_all(700)
+    s3_place.must_have_all(300)

@@ -12,7 +12,7 @@ from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.types import Row
 from firesteel.connectors.files.formats import StreamFormat
 from firesteel.connectors.files.source import find_files
-from firesteel.connectors.files.storage import open_storage
+from firesteel.connectors.files.storage import check_path, open_storage
 from firesteel.errors import ConfigurationError, MalformedRecordError, TypeMismatchError
 
 __all__ = ["AvroBulkWriters", "AvroInputFormat", "AvroReaderFormat"]
@@ -37,7 +37,7 @@ class AvroInputFormat(InputFormat):
     def __init__(self, path: str, schema: AvroSchema) -> None:
         self._path = path
         self._schema = _expect_schema(schema, "AvroInputFormat")
-        open_storage(path)  # a wrong path is found here, not in the job
+        check_path(path)  # a wrong path is found here, not in the job
         self._file: IO[bytes] | None = None
         self._records: Iterator[Any] = iter(())
         self._next: list[Any] = []

@@ -12,7 +12,7 @@ from firesteel.connectors.files.buckets import BucketAssigner
 from firesteel.connectors.files.compaction import ConcatFileCompactor, FileCompactor, FileCompactStrategy
 from firesteel.connectors.files.rolling import OnCheckpointRollingPolicy, OutputFileConfig, RollingPolicy
 from firesteel.connectors.files.staging import SinkRun
-from firesteel.connectors.files.storage import open_storage
+from firesteel.connectors.files.storage import check_path
 from firesteel.connectors.files.writer import FileCommitter, FileSinkSettings, FileWriter
 from firesteel.errors import ConfigurationError, UnsupportedError
 from firesteel.model.sink import Committer, Sink, SinkWriter
@@ -40,7 +40,7 @@ class _Builder:
     """What the builders of both sinks have in common."""
 
     def __init__(self, base_path: str, format: Encoder | BulkWriterFactory, rolling_policy: RollingPolicy) -> None:
-        open_storage(base_path)  # a wrong path is found here, not in the task
+        check_path(base_path)  # a wrong path is found here, not in the task
         self._choices = _Choices(
             base_path,
             format,

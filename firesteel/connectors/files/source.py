@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.common.time import Duration
 from firesteel.common.warnings import warn_once
 from firesteel.connectors.files.formats import BulkFormat, FileFormat, SplitReader, StreamFormat
-from firesteel.connectors.files.storage import FileEntry, Storage, open_storage
+from firesteel.connectors.files.storage import FileEntry, Storage, check_path, open_storage
 from firesteel.connectors.open_splits import OpenSplits
 from firesteel.errors import ConfigurationError
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
@@ -105,7 +105,7 @@ class FileSourceBuilder:
         if not paths:
             raise ConfigurationError("a file source needs at least one path. Pass a file or directory.")
         for path in paths:
-            open_storage(path)  # a wrong path is found here, not in the job
+            check_path(path)  # a wrong path is found here, not in the job
         self._format = format
         self._paths = paths
         self._enumerator = FileEnumeratorProvider.default_splittable_file_enumerator()

@@ -11,7 +11,7 @@ from typing import IO, Any, cast
 from firesteel.errors import ConfigurationError
 from firesteel.state.file_systems import arrow_file_system, local_path
 
-__all__ = ["ArrowStorage", "FileEntry", "LocalStorage", "Storage", "open_storage"]
+__all__ = ["ArrowStorage", "FileEntry", "LocalStorage", "Storage", "check_path", "open_storage"]
 
 
 @dataclass(frozen=True)
@@ -204,3 +204,14 @@ def open_storage(uri: str) -> tuple[Storage, str]:
         return LocalStorage(), local
     system, path = arrow_file_system(text)
     return ArrowStorage(system), path
+
+
+def check_path(uri: str) -> None:
+    """Raise :class:`ConfigurationError` if there is no such file system, while the program is being put together.
+
+    S3 is not asked: how it is reached is a matter of the job's configuration, known when the job starts.
+    """
+    if not str(uri).startswith("s3://"):
+        open_storage(uri)
+    elif not str(uri).removeprefix("s3://").strip("/"):
+        raise ConfigurationError(f"{uri!r} names no bucket. For instance 's3://bucket/events'.")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from firesteel.common import Configuration
+from firesteel.connectors.files.storage import check_path
 from firesteel.errors import CheckpointError, ConfigurationError
 from firesteel.execution.directory_lock import _LEASE_MS, DirectoryLock
 from firesteel.execution.worker_plan import s3_access
@@ -140,3 +141,12 @@ def test_the_claim_of_another_host_counts_for_its_minute(files: FileStore) -> No
     with pytest.raises(CheckpointError, match="If it was killed"):
         DirectoryLock(files).acquire(1000 + _LEASE_MS - 1)
     DirectoryLock(files).acquire(1000 + _LEASE_MS)
+
+
+def test_a_path_on_s3_is_checked_without_asking_s3(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
+    check_path("s3://bucket/a")
+    with pytest.raises(ConfigurationError, match="names no bucket"):
+        check_path("s3://")
+    with pytest.raises(ConfigurationError, match="'nowhere'"):
+        check_path("nowhere://a")
