@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import os
+import signal
+from collections.abc import Callable
 from typing import Any
 
 from firesteel.common import Configuration, Encoder, RestartStrategies, WatermarkStrategy
 from firesteel.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from firesteel.connectors.files.buckets import BucketAssigner
 from firesteel.connectors.files.sink import FileSink
+from firesteel.connectors.files.writer import FileCommitter
 from firesteel.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from firesteel.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from tests.chaos.program import CRASH_POINTS, crash_around
+from firesteel.state.store import CheckpointStore
 
 KEYS = 7
+CRASH_POINTS = {"manifest": (CheckpointStore, "write_manifest"), "commit": (FileCommitter, "commit")}
+
+
+def crash_around(owner: Any, name: str, when: str, nth: int) -> None:
+    """Kill this process before or after the n-th call of a method."""
+    original: Callable[..., Any] = getattr(owner, name)
+    calls = 0
+
+    def method(*arguments: Any, **keywords: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == nth and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        result = original(*arguments, **keywords)
+        if calls == nth:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return result
+
+    setattr(owner, name, method)
 
 
 class Count(KeyedProcessFunction):
