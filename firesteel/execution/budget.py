@@ -12,8 +12,13 @@ from firesteel.common.options import (
 
 _FIRST_EPOCH = 2_000
 _GROWTH = 8.0
+_CAREFUL_GROWTH = 1.5
+"""When an epoch took too long, but all of it seems to be fixed cost: it may be a mistake."""
 _BACKLOG_EPOCHS = 4
 """After so many full epochs in a row there is more to read than the job has been waiting for: a backlog."""
+
+_TELLING = 1.5
+"""How many times as much one epoch must read as another for their difference to say what a record costs."""
 
 
 class EpochBudget:
@@ -22,8 +27,11 @@ class EpochBudget:
     This is the engine's back pressure: sources are read no faster than epochs finish. A job starts with a small
     epoch and grows quickly, so that a slow function is noticed before much has piled up before it.
 
-    An epoch has a fixed cost, whatever it reads. A job with a backlog is late in any case: it takes longer epochs, to
-    pay that cost less often, until it has caught up.
+    An epoch has a fixed cost, whatever it reads; it is learned from epochs of different sizes. Reading less does not
+    make it smaller: where it uses up the target time by itself, sources still read for half of that.
+
+    A job with a backlog is late in any case: it takes longer epochs, to pay the fixed cost less often, until it has
+    caught up.
 
     :param target_seconds: How long an epoch should take.
     :param backlog_seconds: The same while there is a backlog.
@@ -36,6 +44,8 @@ class EpochBudget:
         self._records = float(min(_FIRST_EPOCH, max_records))
         self._started = False
         self._full_in_a_row = 0
+        self._known: tuple[int, float] | None = None
+        self._fixed_seconds = 0.0
         self.saturated = False
         """Whether the last epoch used its budget up: there was more to read than the job could take."""
 
@@ -59,6 +69,7 @@ class EpochBudget:
 
     def observe(self, most_read: int, seconds: float) -> None:
         """Learn from an epoch: the records that the busiest source subtask read, and how long the epoch took."""
+        self._learn_fixed_cost(most_read, seconds)
         before = self.target_seconds
         self.saturated = most_read >= int(self._records)
         self._full_in_a_row = self._full_in_a_row + 1 if self.saturated else 0
@@ -69,6 +80,20 @@ class EpochBudget:
             # Nothing was held back: the epoch says nothing about how much more would have been possible.
             self._records *= self.target_seconds / before
             return
-        factor = self.target_seconds / max(seconds, 1e-3)
-        grown = self._records * min(max(factor, 1 / _GROWTH), _GROWTH)
+        wanted = max(self.target_seconds - self._fixed_seconds, self.target_seconds / 2)
+        factor = wanted / max(seconds - self._fixed_seconds, 1e-3)
+        most = _GROWTH if seconds < self.target_seconds else _CAREFUL_GROWTH
+        grown = self._records * min(max(factor, 1 / _GROWTH), most)
         self._records = min(max(grown, 1.0), float(self._max_records))
+
+    def _learn_fixed_cost(self, read: int, seconds: float) -> None:
+        """What an epoch would take without records, by this one and an earlier one that differs enough to tell."""
+        if not self._started:
+            return
+        known, known_seconds = self._known or (read, seconds)
+        if self._known is None or seconds <= self._fixed_seconds:
+            self._known, self._fixed_seconds = (read, seconds), 0.0  # nothing is known, or it is not so any more
+        elif max(read, known) >= _TELLING * max(min(read, known), 1):
+            per_record = max((seconds - known_seconds) / (read - known), 0.0)
+            self._fixed_seconds = max(seconds - per_record * read, 0.0) if per_record else min(seconds, known_seconds)
+            self._known = (read, seconds)

@@ -38,6 +38,21 @@ def test_a_backlog_makes_epochs_longer_and_catching_up_makes_them_short_again() 
     assert budget.records == pytest.approx(100_000, rel=0.01)
 
 
+@pytest.mark.parametrize("fixed", [0.1, 0.9, 5.0])
+def test_a_fixed_cost_beyond_the_target_does_not_starve_the_job(fixed: float) -> None:
+    budget = EpochBudget(10_000_000, 1.0, 1.0)
+    for _ in range(30):
+        budget.observe(budget.records, fixed + budget.records / 100_000)
+    assert budget.records == pytest.approx(100_000 * max(1.0 - fixed, 0.5), rel=0.1)
+
+
+def test_a_fixed_cost_that_passes_is_forgotten() -> None:
+    budget = EpochBudget(10_000_000, 1.0, 1.0)
+    for fixed in [3.0] * 20 + [0.05] * 20:
+        budget.observe(budget.records, fixed + budget.records / 100_000)
+    assert 45_000 <= budget.records <= 100_000
+
+
 def test_a_few_full_epochs_are_no_backlog() -> None:
     budget = EpochBudget(10_000_000, 1.0, 3.0)
     for _ in range(5):
