@@ -128,9 +128,9 @@ class CheckpointCoordinator:
         """Take over the checkpoints in the directory, and sweep what a crash has left behind."""
         ids = store.checkpoint_ids()
         self._retained, damaged = readable_checkpoints(store, ids)
-        self.next_id = 1 + max(*ids, store.latest_noted(), chosen.checkpoint_id if chosen is not None else 0)
         if chosen is None:
             refuse_lost(store, ids)
+            chosen = self._stopped_with(store, ids)
         if damaged and chosen is None:
             raise CheckpointError(
                 f"{damaged[0]}. To go on from another checkpoint or savepoint, set execution.state-recovery.path; to "
@@ -140,7 +140,14 @@ class CheckpointCoordinator:
         for name in () if damaged else store.state_names():
             if name not in needed:
                 store.delete_state(name)
+        self.next_id = 1 + max(*ids, store.latest_noted(), chosen.checkpoint_id if chosen is not None else 0)
         return chosen or (self._retained[-1] if self._retained else None)
+
+    @staticmethod
+    def _stopped_with(store: CheckpointStore, ids: list[int]) -> Manifest | None:
+        """The savepoint that the last job in the directory stopped with, if it died before it could clean up."""
+        noted, path = store.stop_noted()
+        return find_manifest(path) if noted > max(ids, default=0) else None
 
     # --- taking checkpoints -------------------------------------------------------------------------
 
@@ -357,6 +364,24 @@ class CheckpointCoordinator:
         """At the end of a job without checkpoints: make visible what is still prepared."""
         committables, self._uncommitted = self._uncommitted, {}
         self._commit(committables)
+
+    def stop_with(self, savepoint: str, hand_out: Callable[[], None]) -> None:
+        """The job stops with a savepoint: hand out what waits, and make output visible.
+
+        Whatever fails from here on, nothing may come again: a restart, and a program that is started in the same
+        directory, go on from the savepoint.
+        """
+        manifest = find_manifest(savepoint)
+        self.next_id = manifest.checkpoint_id + 1
+        if self.store is not None:
+            self.store.note_stop(manifest.checkpoint_id, savepoint)
+        self._base = manifest
+        carried, self._carried = self._carried, []
+        for hand_out_earlier, _ in carried:
+            hand_out_earlier()
+        hand_out()
+        self._uncommitted = {}  # the savepoint holds it
+        self.commit_again()
 
     def commit_again(self) -> None:
         """Commit what the checkpoint that the job goes on from holds: a failure may have come before it was done."""

@@ -333,9 +333,8 @@ class JobDriver:
 
         problems = [problem for result in results for problem in result.write_problems]
         try:
-            while wait and self._checkpoints.pending:
-                self._checkpoints.poll()
-                self._job.wait(_POLL_SECONDS)
+            if wait:
+                self._wait_for_checkpoints()
             driver_state = {"sources": sources, "feedback": self._feedback.snapshot()}
             self._checkpoints.begin(results, driver_state, now, (lambda: self._deliver(collected), tell_sources))
             if problems:
@@ -344,12 +343,20 @@ class JobDriver:
             raise EpochFailedError(error) from error
         return checkpoint_id
 
+    def _wait_for_checkpoints(self) -> None:
+        """Let the checkpoints under way come to an end, before the job does."""
+        while self._checkpoints.pending:
+            self._checkpoints.poll()
+            self._job.wait(_POLL_SECONDS)
+
     def _finish_savepoint(
         self, run: _Run, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int
     ) -> bool:
         """Complete a savepoint. Returns whether the job stops with it."""
         driver_state = {"sources": self._sources.snapshot(), "feedback": self._feedback.snapshot()}
         try:
+            if savepoint.stop:
+                self._wait_for_checkpoints()
             path = write_savepoint(
                 target, self._plan, self._checkpoints.next_id, now, results, driver_state, self._checkpoints.uncommitted
             )
@@ -357,8 +364,7 @@ class JobDriver:
             savepoint.done.set_exception(error)
             return False
         if savepoint.stop:
-            self._checkpoints.commit_rest()
-            self._deliver(self._take_collected(run))
+            self._checkpoints.stop_with(path, lambda: self._deliver(self._take_collected(run)))
         savepoint.done.set_result(path)
         return savepoint.stop
 

@@ -5,11 +5,12 @@
     <checkpoint directory>/                      <savepoint directory>/
       state/<name>.state                           state/<name>.state
       chk-<n>/_metadata                            _metadata
-      _latest
+      _latest, _stopped
 
 A state file is what one subtask wrote (see ``state.snapshots``). It is never changed; later checkpoints go on using it.
 A manifest (``_metadata``) is JSON, see :class:`Manifest`, with its checksum on the last line. A checkpoint or savepoint
-exists when its manifest does. ``_latest`` holds the number of the last completed one, so that its loss is noticed.
+exists when its manifest does. ``_latest`` holds the number of the last completed one, so that its loss is noticed;
+``_stopped`` the savepoint that a job stops with, until the job has cleaned up.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _STATE = "state"
 _PREFIX = "chk-"
 _METADATA = "_metadata"
 _LATEST = "_latest"
+_STOPPED = "_stopped"
 _STATE_NAME = re.compile(r"\d+-\d+-\d+-\d+-.+\.state(\..*part)?$")
 _OTHER_USES = {
     _METADATA: "a savepoint (to start from it, set execution.state-recovery.path)",
@@ -185,6 +187,17 @@ class CheckpointStore:
         noted = self.files.read(_LATEST) if self.files.exists(_LATEST) else b""
         return int(noted) if noted.isdigit() else 0
 
+    def note_stop(self, checkpoint_id: int, savepoint: str) -> None:
+        """Note that a job stops with a savepoint, which counts as a checkpoint of that number."""
+        self.files.write(_STOPPED, f"{checkpoint_id} {savepoint}".encode())
+
+    def stop_noted(self) -> tuple[int, str]:
+        """The number and path of the savepoint that a job has stopped with; 0 if none has, or it has cleaned up."""
+        if not self.files.exists(_STOPPED):
+            return 0, ""
+        number, _, path = self.files.read(_STOPPED).decode().partition(" ")
+        return int(number), path
+
     def checkpoint_ids(self) -> list[int]:
         """The completed checkpoints, oldest first."""
         numbers = [name.removeprefix(_PREFIX) for name in self.files.names() if name.startswith(_PREFIX)]
@@ -204,6 +217,7 @@ class CheckpointStore:
     def delete_everything(self) -> None:
         """Delete all checkpoints and their state, and nothing else that may be there."""
         self.files.delete(_LATEST)
+        self.files.delete(_STOPPED)
         for checkpoint_id in self.checkpoint_ids():
             self.delete_checkpoint(checkpoint_id)
         for name in self.state_names():
