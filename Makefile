@@ -11,7 +11,7 @@ BENCH  := $(VENV)/.installed-bench
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-services chaos features lint format bench bench-quick api-missing lock clean java
+.PHONY: help setup demo test test-services chaos features lint format bench bench-peers bench-quick api-missing lock clean java
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -52,6 +52,9 @@ bench: setup $(BENCH) ## run the benchmarks
 
 bench-quick: setup ## look for regressions in under two minutes (ARGS=--record keeps what is measured)
 	@$(PY) -m bench.guard $(ARGS)
+
+bench-peers: setup $(BENCH) ## run the same work on PyFlink, Bytewax, Pathway and Spark, write the table of docs/performance.md
+	@$(PY) -m bench.peers --page $(ARGS)
 
 api-missing: $(READY) ## rewrite the list of PyFlink names that are still missing
 	@$(PY) scripts/api_missing.py

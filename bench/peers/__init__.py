@@ -1,0 +1,1 @@
+"""The same work on Firesteel and on its peers: ``make bench-peers``."""

@@ -1,0 +1,122 @@
+"""Runs the same work on Firesteel and its peers, and writes bench/results/peers-<time>.json."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from bench.machine import machine
+from bench.peers import report as reports
+from bench.peers.catalogue import PEERS, WORKS, Peer
+from bench.peers.run import PeerError, run, set_up
+
+RESULTS = Path(__file__).resolve().parent.parent / "results"
+CHECKED = 60_000
+"""Records of the runs whose results are compared."""
+SECONDS = 8
+"""How long a run is meant to take, apart from start-up. Start-up of the JVM and its first seconds come on top."""
+Report = dict[str, Any]
+
+
+def records_for(peer: Peer, work: str, seconds: float) -> int:
+    """As many records as take about so long, in round numbers that suit all works."""
+    return max(round(peer.rates[work] * seconds / 20_000), 1) * 20_000
+
+
+def prepare(peers: list[Peer], works: list[str], report: Report) -> list[Peer]:
+    """Set up environments; those that cannot be are noted and left out."""
+    ready = []
+    for peer in peers:
+        try:
+            set_up(peer)
+            ready.append(peer)
+        except PeerError as error:
+            fail(report, peer.title, works[0], str(error))
+    return ready
+
+
+def check(peers: list[Peer], works: list[str], report: Report) -> list[tuple[Peer, str, str]]:
+    """Compare results with those of the loop. Returns what is worth measuring: peer, variant and work."""
+    good = []
+    for work in works:
+        expected = run(PEERS["loop"], "", work, CHECKED, check=True)["digest"]
+        for peer in peers:
+            for variant in peer.runs(work):
+                got = attempt(report, peer, variant, work, CHECKED, check=True)
+                if got is None:
+                    continue
+                report["versions"][peer.name] = got["version"]
+                if got["digest"] == expected:
+                    good.append((peer, variant, work))
+                else:
+                    why = f"gives other results: {got['digest']}, expected {expected}"
+                    fail(report, peer.row(variant), work, why)
+        print(f"{WORKS[work]}: {expected['results']:,} results compared", flush=True)
+    return good
+
+
+def measure(good: list[tuple[Peer, str, str]], seconds: float, repetitions: int, report: Report) -> None:
+    """All in turns, so that whatever disturbs the machine disturbs all alike."""
+    for repetition in range(repetitions):
+        for peer, variant, work in good:
+            records = records_for(peer, work, seconds)
+            got = attempt(report, peer, variant, work, records)
+            if got is None:
+                continue
+            where = {"peer": peer.name, "variant": variant, "work": work, "repetition": repetition}
+            report["runs"].append({**where, "records": records, "times": got["times"]})
+            times = "{rate:>12,.0f}/s over {steady:5.1f} s, start-up {startup:5.1f} s".format(**got["times"])
+            print(f"{WORKS[work]:20} {peer.row(variant):36} {times}", flush=True)
+
+
+def attempt(report: Report, peer: Peer, variant: str, work: str, records: int, check: bool = False) -> Report | None:
+    """A run, or None if it failed, which is noted."""
+    try:
+        return run(peer, variant, work, records, check)
+    except PeerError as error:
+        fail(report, peer.row(variant), work, str(error))
+        return None
+
+
+def fail(report: Report, row: str, work: str, why: str) -> None:
+    print(f"{row}, {WORKS[work]}: {why}", file=sys.stderr, flush=True)
+    report["failures"].append({"row": row, "work": work, "why": why.splitlines()[-1]})
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
+    parser.add_argument("peers", nargs="*", choices=[*PEERS, []], help="all if not given")
+    parser.add_argument("--work", action="append", choices=list(WORKS), help="may be repeated; all if not given")
+    parser.add_argument("--repetitions", type=int, default=3, help="each figure is the median of so many runs")
+    parser.add_argument("--quick", action="store_true", help="few records, one repetition: to see that it runs")
+    parser.add_argument("--page", action="store_true", help="write table and chart to docs/performance.md")
+    parser.add_argument("--results", type=Path, help="an earlier file of results: nothing is measured")
+    chosen = parser.parse_args(arguments)
+    if chosen.results:
+        report = json.loads(chosen.results.read_text(encoding="utf-8"))
+    else:
+        seconds, repetitions = (1, 1) if chosen.quick else (SECONDS, chosen.repetitions)
+        report = compare(chosen.peers or list(PEERS), chosen.work or list(WORKS), seconds, repetitions)
+    print("\n" + reports.markdown(report))
+    if chosen.page:
+        reports.write_page(report)
+
+
+def compare(names: list[str], works: list[str], seconds: float, repetitions: int) -> Report:
+    """Set up, check, measure, write down."""
+    report: Report = {"machine": machine(), "versions": {}, "failures": [], "runs": []}
+    ready = prepare([PEERS[name] for name in PEERS if name in names], works, report)
+    measure(check(ready, works, report), seconds, repetitions, report)
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"peers-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
+    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {path}")
+    return report
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,114 @@
+"""What is made of the runs: medians, the table, the chart."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bench import page
+from bench.machine import sentence
+from bench.peers.catalogue import PEERS, WORKS
+
+Run = Mapping[str, Any]
+Cells = dict[tuple[str, str, str], float]
+"""A figure by peer, variant and work."""
+
+PICTURES = page.ROOT / "docs" / "pictures"
+
+
+def medians(runs: Sequence[Run], figure: str) -> Cells:
+    """The median over the repetitions of a figure of ``times``."""
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for run in runs:
+        found.setdefault((run["peer"], run["variant"], run["work"]), []).append(run["times"][figure])
+    return {where: statistics.median(values) for where, values in found.items()}
+
+
+def best_of(rates: Cells) -> dict[tuple[str, str], float]:
+    """The rate of a peer's best variant, by peer and work."""
+    best: dict[tuple[str, str], float] = {}
+    for (peer, _, work), rate in rates.items():
+        best[peer, work] = max(rate, best.get((peer, work), 0.0))
+    return best
+
+
+def markdown(report: Mapping[str, Any]) -> str:
+    """The measured part of the page, without the chart."""
+    rates = medians(report["runs"], "rate")
+    works = [work for work in WORKS if any(where[2] == work for where in rates)]
+    repetitions = max((run["repetition"] for run in report["runs"]), default=0) + 1
+    parts = [
+        f"{sentence(report['machine'])} Records (of Nexmark: events) per second in the steady state, the median of "
+        f"{repetitions} runs. The quickest engine of a column is bold.",
+        page.table(["", *(WORKS[work] for work in works)], _rate_rows(rates, works)),
+        page.table(["engine", "version", "start-up", "whole run", "when a process dies"], _engine_rows(report)),
+    ]
+    parts += [f"- {note}" for note in _notes(report)]
+    return "\n\n".join(part for part in ("\n\n".join(parts[:3]), "\n".join(parts[3:])) if part)
+
+
+def _rate_rows(rates: Cells, works: Sequence[str]) -> list[list[str]]:
+    engines = {where: rate for where, rate in rates.items() if where[0] != "loop"}
+    highest = {work: max((rate for (*_, each), rate in engines.items() if each == work), default=0) for work in works}
+    rows = []
+    for peer in PEERS.values():
+        for variant in peer.variants:
+            row = [rates.get((peer.name, variant, work)) for work in works]
+            if any(row):
+                shown = [_shown(rate, rate == highest[work]) for rate, work in zip(row, works)]
+                rows.append([peer.row(variant), *shown])
+    return rows
+
+
+def _shown(rate: float | None, best: bool) -> str:
+    if rate is None:
+        return "-"
+    text = f"{float(f'{rate:.3g}'):,.0f}"
+    return f"**{text}**" if best else text
+
+
+def _engine_rows(report: Mapping[str, Any]) -> list[list[str]]:
+    rows = []
+    for peer in PEERS.values():
+        runs = [run for run in report["runs"] if run["peer"] == peer.name]
+        if runs:
+            startup, whole = (statistics.median(run["times"][name] for run in runs) for name in ("startup", "whole"))
+            version = report["versions"][peer.name]
+            rows.append([peer.title, version, f"{startup:.1f} s", f"{whole:.0f} s", peer.guarantee])
+    return rows
+
+
+def _notes(report: Mapping[str, Any]) -> list[str]:
+    """What is not in the table, and why."""
+    notes = []
+    for peer in PEERS.values():
+        reasons: dict[str, list[str]] = {}
+        for work, reason in peer.missing.items():
+            reasons.setdefault(reason, []).append(WORKS[work])
+        notes += [f"{peer.title}, {', '.join(works)}: {reason}." for reason, works in reasons.items()]
+    return notes + [f"{failure['row']}, {WORKS[failure['work']]}: {failure['why']}" for failure in report["failures"]]
+
+
+def chart(report: Mapping[str, Any], folder: Path = PICTURES) -> Path:
+    """The best variant of each engine, a group of bars per work; returns the SVG."""
+    from bench import plots  # needs matplotlib, which tests of the rest do not
+
+    best = best_of(medians(report["runs"], "rate"))
+    works = [work for work in WORKS if any(each == work for _, each in best)]
+    bars = {
+        peer.title: [best.get((peer.name, work)) for work in works]
+        for peer in PEERS.values()
+        if any(each == peer.name for each, _ in best)
+    }
+    title = "Records per second on two cores, the best of each engine"
+    return plots.bar_chart("peers", title, "records/s", [WORKS[work] for work in works], bars, folder, log=True)
+
+
+def write_page(report: Mapping[str, Any], path: Path = page.PERFORMANCE) -> None:
+    """Put table and chart on the page."""
+    from bench import plots
+
+    shown = plots.shown("records per second of each engine, by work", chart(report), path)
+    page.replace_section(path, "peers", f"{markdown(report)}\n\n{shown}")
