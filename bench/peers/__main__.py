@@ -22,11 +22,6 @@ SECONDS = 8
 Report = dict[str, Any]
 
 
-def records_for(peer: Peer, work: str, seconds: float) -> int:
-    """As many records as take about so long, in round numbers that suit all works."""
-    return max(round(peer.rates[work] * seconds / 20_000), 1) * 20_000
-
-
 def prepare(peers: list[Peer], works: list[str], report: Report) -> list[Peer]:
     """Set up environments; those that cannot be are noted and left out."""
     ready = []
@@ -63,7 +58,7 @@ def measure(good: list[tuple[Peer, str, str]], seconds: float, repetitions: int,
     """All in turns, so that whatever disturbs the machine disturbs all alike."""
     for repetition in range(repetitions):
         for peer, variant, work in good:
-            records = records_for(peer, work, seconds)
+            records = peer.records(variant, work, seconds)
             got = attempt(report, peer, variant, work, records)
             if got is None:
                 continue

@@ -18,6 +18,9 @@ from bench.peers.catalogue import Peer
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "peers"
+RUNS = BUILD / f"runs-{os.getpid()}"
+"""Where programs write: a folder per measurement, so that two of them do not get into each other's way."""
+INPUTS = BUILD / "inputs"
 PARALLELISM = 2
 WARM_UP = 0.3
 """The share of the records that does not count as steady state."""
@@ -102,19 +105,18 @@ def set_up(peer: Peer) -> None:
 
 def run(peer: Peer, variant: str, work: str, records: int, check: bool = False, timeout: float = 300) -> dict[str, Any]:
     """One process. Returns what its program reported; with ``times``, unless results were to be checked."""
-    folder = BUILD / "runs"
-    folder.mkdir(parents=True, exist_ok=True)
-    out = folder / f"{peer.name}.json"
+    shutil.rmtree(RUNS, ignore_errors=True)
+    RUNS.mkdir(parents=True)
+    out = RUNS / f"{peer.name}.json"
     given = ["--records", str(records), "--parallelism", str(PARALLELISM), "--out", str(out), "--variant", variant]
     if peer.prepared:
+        given += ["--inputs", str(INPUTS)]
         _start(peer, [work, *given, "--prepare"], timeout)
-    for left in folder.glob(f"{out.name}*"):
-        left.unlink()
     started = time.time()
     _start(peer, [work, *given, *(["--check"] if check else [])], timeout)
     report: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
     if not check:
-        lines = [line.split() for path in folder.glob(f"{out.name}.marks-*") for line in path.read_text().splitlines()]
+        lines = [line.split() for path in RUNS.glob(f"{out.name}.marks-*") for line in path.read_text().splitlines()]
         marks = [(float(when), int(more)) for when, more in lines]
         report["times"] = asdict(steady_state(marks, records, started, report["ended"]))
     return report
@@ -130,10 +132,8 @@ def _start(peer: Peer, arguments: list[str], timeout: float) -> None:
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
     }
     command = [str(python), "-m", f"bench.peers.programs.{module}", *arguments]
-    with open(BUILD / "runs" / f"{peer.name}.log", "w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(
-            command, cwd=BUILD / "runs", env=environment, stdout=log, stderr=log, start_new_session=True
-        )
+    with open(RUNS / f"{peer.name}.log", "w+", encoding="utf-8", errors="replace") as log:
+        process = subprocess.Popen(command, cwd=RUNS, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             code = process.wait(timeout)
         except subprocess.TimeoutExpired:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from bench.peers.__main__ import records_for
 from bench.peers.catalogue import PEERS
 from bench.peers.report import best_of, markdown, medians
 
@@ -63,6 +62,12 @@ def test_the_table_says_versions_start_up_and_what_is_missing() -> None:
 def test_counts_of_records_are_even_and_whole_blocks_of_nexmark() -> None:
     for peer in PEERS.values():
         for work in peer.rates:
-            for seconds in (0.01, 1, 8):
-                assert records_for(peer, work, seconds) % 100 == 0
-                assert records_for(peer, work, seconds) > 0
+            for variant in peer.runs(work):
+                counts = [peer.records(variant, work, seconds) for seconds in (0.01, 1, 8)]
+                assert all(count > 0 and count % 100 == 0 for count in counts)
+
+
+def test_slower_variants_get_fewer_records() -> None:
+    pyflink = PEERS["pyflink"]
+    counts = {variant: pyflink.records(variant, "running_sum", 8) for variant in pyflink.variants}
+    assert counts["process-default"] < counts["process-tuned"] < counts["thread-tuned"]

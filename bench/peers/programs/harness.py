@@ -24,7 +24,8 @@ class Task:
 
     :param check: Hand back a digest of the results; otherwise they are thrown away, and only times count.
     :param variant: A way to configure the engine, where there are several.
-    :param prepare: Only write the files that the run will read.
+    :param inputs: Where the files are that a prepared run reads.
+    :param prepare: Only write these files.
     """
 
     work: str
@@ -33,6 +34,7 @@ class Task:
     out: Path
     check: bool = False
     variant: str = ""
+    inputs: Path | None = None
     prepare: bool = False
 
     @property
@@ -91,6 +93,7 @@ def arguments(given: list[str] | None = None) -> Task:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--variant", default="")
+    parser.add_argument("--inputs", type=Path)
     parser.add_argument("--prepare", action="store_true")
     return Task(**vars(parser.parse_args(given)))
 

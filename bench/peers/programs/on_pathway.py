@@ -83,7 +83,7 @@ def events(blocks: range) -> Iterator[str]:
 def directory(task: Task) -> Path:
     """Where the files are; all queries of Nexmark read the same ones."""
     kind = "nexmark" if task.work in inputs.NEXMARK else "join" if task.work == "join" else "numbers"
-    return task.out.parent / "inputs" / f"{kind}-{task.records}"
+    return (task.inputs or task.out.parent) / f"{kind}-{task.records}"
 
 
 def prepare(task: Task) -> None:
