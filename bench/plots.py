@@ -113,18 +113,22 @@ def bar_chart(
     """
     with matplotlib.rc_context(STYLE):
         height = 0.8 / len(bars)
+        # A logarithmic axis has no zero to begin bars at: they begin at the power of ten below the shortest.
+        shortest = min((value for values in bars.values() for value in values if value), default=1.0)
+        base = 10.0 ** math.floor(math.log10(shortest)) if log else 0.0
         figure, axes = pyplot.subplots(figsize=(8, 1.0 + 0.22 * len(groups) * (len(bars) + 1)))
         for number, (each, values) in enumerate(bars.items()):
             places = [group + (number - (len(bars) - 1) / 2) * height for group in range(len(groups))]
-            axes.barh(places, [value or 0 for value in values], height * 0.9, label=each)
+            axes.barh(places, [(value or base) - base for value in values], height * 0.9, left=base, label=each)
             for place, value in zip(places, values):
                 text = "-" if value is None else _short(value)
-                axes.annotate(text, (value or 0, place), (3, 0), textcoords="offset points", va="center", fontsize=8)
+                axes.annotate(text, (value or base, place), (3, 0), textcoords="offset points", va="center", fontsize=8)
         axes.set_yticks(range(len(groups)), groups)
         axes.invert_yaxis()
         axes.grid(axis="y", visible=False)
         axes.set_title(title)
         _label(axes.xaxis, Axis(label, log))
+        axes.set_xlim(left=base)
         if len(bars) > 1:
             axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
         return _save(figure, name, folder)
