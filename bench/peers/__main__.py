@@ -6,7 +6,7 @@ import argparse
 import json
 import shutil
 import sys
-from datetime import datetime, timezone
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from bench.peers.run import RUNS, PeerError, run, set_up
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 CHECKED, CHECKED_IF_SLOW = 60_000, 20_000
 """Records of the runs whose results are compared."""
-SECONDS = 8
+SECONDS = 5
 """How long a run is meant to take, apart from start-up. Start-up of the JVM and its first seconds come on top."""
 Report = dict[str, Any]
 
@@ -70,6 +70,7 @@ def measure(good: list[tuple[Peer, str, str]], seconds: float, repetitions: int,
             report["runs"].append({**where, "records": records, "times": got["times"]})
             times = "{rate:>12,.0f}/s over {steady:5.1f} s, start-up {startup:5.1f} s".format(**got["times"])
             print(f"{WORKS[work]:20} {peer.row(variant):36} {times}", flush=True)
+        save(report)
 
 
 def attempt(report: Report, peer: Peer, variant: str, work: str, records: int, check: bool = False) -> Report | None:
@@ -110,13 +111,18 @@ def compare(names: list[str], works: list[str], seconds: float, repetitions: int
     report: Report = {"machine": machine(), "versions": {}, "failures": [], "runs": []}
     ready = prepare([PEERS[name] for name in PEERS if name in names], works, report)
     measure(check(ready, works, report), seconds, repetitions, report)
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"peers-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
-    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(f"written to {path}")
     if not report["failures"]:  # the logs say more about these
         shutil.rmtree(RUNS, ignore_errors=True)
     return report
+
+
+def save(report: Report) -> None:
+    """Write down what has been measured so far, in one file from the first repetition to the last."""
+    RESULTS.mkdir(exist_ok=True)
+    began = datetime.fromisoformat(report["machine"]["time"])
+    path = RESULTS / f"peers-{began:%Y%m%d-%H%M%S}.json"
+    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
+    print(f"written to {path}")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ Run = Mapping[str, Any]
 Cells = dict[tuple[str, str, str], float]
 """A figure by peer, variant and work."""
 
-PICTURES = page.ROOT / "docs" / "pictures"
+PICTURES = page.ROOT / "docs" / "pictures" / "bench"
 
 
 def medians(runs: Sequence[Run], figure: str) -> Cells:
