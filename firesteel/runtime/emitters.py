@@ -270,6 +270,8 @@ class HashEmitter(Emitter):
         super().__init__(edge, level, subtask, targets, chunk_records)
         self._select = select
         self._max_parallelism = max_parallelism
+        # One per target, shared by all of its keys: there may be a million of these.
+        self._ways = [(each.values.append, each.keys.append, each.timestamps.append) for each in self.writers]
         self._routes: dict[Any, _Route] = {}
 
     def emit(self, batch: Batch) -> None:
@@ -317,8 +319,7 @@ class HashEmitter(Emitter):
 
     def _new_route(self, key: Any) -> _Route:
         """Remember where a key goes: the ``append`` methods of its target's lists."""
-        writer = self.writers[subtask_of_key(key, self.targets, self._max_parallelism)]
-        route = self._routes[key] = (writer.values.append, writer.keys.append, writer.timestamps.append)
+        route = self._routes[key] = self._ways[subtask_of_key(key, self.targets, self._max_parallelism)]
         return route
 
     def _refuse_unstable(self, value: Any) -> None:
