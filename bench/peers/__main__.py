@@ -6,6 +6,8 @@ import argparse
 import json
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,14 @@ from typing import Any
 from bench.machine import machine
 from bench.peers import report as reports
 from bench.peers.catalogue import PEERS, WORKS, Peer
-from bench.peers.run import RUNS, PeerError, run, set_up
+from bench.peers.run import RUNS, PeerError, run, service, set_up
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-CHECKED, CHECKED_IF_SLOW = 60_000, 20_000
+CHECKED, CHECKED_IF_SLOW = 60_000, 5_000
 """Records of the runs whose results are compared."""
-SECONDS = 5
+SLOW = 10_000
+"""Records per second."""
+SECONDS = 4
 """How long a run is meant to take, apart from start-up. Start-up of the JVM and its first seconds come on top."""
 Report = dict[str, Any]
 
@@ -35,42 +39,68 @@ def prepare(peers: list[Peer], works: list[str], report: Report) -> list[Peer]:
     return ready
 
 
-def check(peers: list[Peer], works: list[str], report: Report) -> list[tuple[Peer, str, str]]:
-    """Compare results with those of the loop. Returns what is worth measuring: peer, variant and work."""
+def check(peers: list[Peer], works: list[str], report: Report) -> list[tuple[Peer, list[tuple[str, str]]]]:
+    """Compare results with those of the loop. Returns what is worth measuring: variants and works by peer."""
+    wanted = {
+        (work, count): run(PEERS["loop"], "", work, count, check=True)["digest"]
+        for work in works
+        for count in (CHECKED, CHECKED_IF_SLOW)
+    }
+    return [(peer, agreeing(peer, works, wanted, report)) for peer in peers]
+
+
+def agreeing(peer: Peer, works: list[str], wanted: dict[tuple[str, int], Any], report: Report) -> list[tuple[str, str]]:
+    """The variants and works of a peer that give the results that are wanted."""
     good = []
-    for work in works:
-        counts = (CHECKED, CHECKED_IF_SLOW)
-        wanted = {count: run(PEERS["loop"], "", work, count, check=True)["digest"] for count in counts}
-        for peer in peers:
+    with standing(report, peer, works[0]):
+        for work in works:
             for variant in peer.runs(work):
-                count = CHECKED_IF_SLOW if variant in peer.slower else CHECKED
-                expected = wanted[count]
+                count = CHECKED_IF_SLOW if peer.rate(variant, work) < SLOW else CHECKED
                 got = attempt(report, peer, variant, work, count, check=True)
                 if got is None:
                     continue
                 report["versions"][peer.name] = got["version"]
-                if got["digest"] == expected:
-                    good.append((peer, variant, work))
-                else:
+                expected = wanted[work, count]
+                if got["digest"] != expected:
                     why = f"gives other results: {got['digest']}, expected {expected}"
                     fail(report, peer.row(variant), work, why)
-        print(f"{WORKS[work]}: {wanted[CHECKED]['results']:,} results compared", flush=True)
+                    continue
+                good.append((variant, work))
+                print(f"{WORKS[work]:20} {peer.row(variant):36} {expected['results']:,} results compared", flush=True)
     return good
 
 
-def measure(good: list[tuple[Peer, str, str]], seconds: float, repetitions: int, report: Report) -> None:
-    """All in turns, so that whatever disturbs the machine disturbs all alike."""
+def measure(good: list[tuple[Peer, list[tuple[str, str]]]], seconds: float, repetitions: int, report: Report) -> None:
+    """All in turns, so that whatever disturbs the machine for long disturbs all alike."""
     for repetition in range(repetitions):
-        for peer, variant, work in good:
-            records = peer.records(variant, work, seconds)
-            got = attempt(report, peer, variant, work, records)
-            if got is None:
-                continue
-            where = {"peer": peer.name, "variant": variant, "work": work, "repetition": repetition}
-            report["runs"].append({**where, "records": records, "times": got["times"]})
-            times = "{rate:>12,.0f}/s over {steady:5.1f} s, start-up {startup:5.1f} s".format(**got["times"])
-            print(f"{WORKS[work]:20} {peer.row(variant):36} {times}", flush=True)
+        for peer, pairs in good:
+            with standing(report, peer, next(iter(WORKS))):
+                for variant, work in pairs:
+                    measure_one(peer, variant, work, seconds, repetition, report)
         save(report)
+
+
+def measure_one(peer: Peer, variant: str, work: str, seconds: float, repetition: int, report: Report) -> None:
+    """One run, which is noted."""
+    records = peer.records(variant, work, seconds)
+    got = attempt(report, peer, variant, work, records)
+    if got is None:
+        return
+    where = {"peer": peer.name, "variant": variant, "work": work, "repetition": repetition}
+    report["runs"].append({**where, "records": records, "times": got["times"]})
+    times = "{rate:>12,.0f}/s over {steady:5.1f} s, start-up {startup:5.1f} s".format(**got["times"])
+    print(f"{WORKS[work]:20} {peer.row(variant):36} {times}", flush=True)
+
+
+@contextmanager
+def standing(report: Report, peer: Peer, work: str) -> Iterator[None]:
+    """What a peer needs besides its program. If that does not start, all its runs fail, and say so."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(service(peer))
+        except PeerError as error:
+            fail(report, peer.title, work, str(error))
+        yield
 
 
 def attempt(report: Report, peer: Peer, variant: str, work: str, records: int, check: bool = False) -> Report | None:

@@ -25,12 +25,13 @@ class Peer:
     """An engine, or none.
 
     :param name: Of its program (``on_<name>``) and of its virtual environment.
-    :param variants: The ways to run it that are measured, by work, the first for what is not named: what they are
-        called in the program, and for people.
+    :param variants: The ways to run it that are measured: what they are called in the program, and for people.
     :param rates: About how many records per second it does on two cores. Only to choose how many records to measure.
-    :param slower: Variants that are slower than that, and by how many times.
+    :param variant_rates: The same for variants that differ much.
+    :param longer: How many times as long it is measured as others: a JVM takes long to reach its steady state.
     :param missing: Works that it is not measured on, and why.
     :param guarantee: What happens to results when a process dies, as it is run here.
+    :param service: The program that has to stand while this one runs, such as a cluster.
     :param prepared: Whether it reads files that are written before the clock starts.
     """
 
@@ -39,21 +40,23 @@ class Peer:
     guarantee: str
     rates: Mapping[str, int]
     variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    slower: Mapping[str, float] = field(default_factory=dict)
+    variant_rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    longer: float = 1
     missing: Mapping[str, str] = field(default_factory=dict)
     prepared: bool = False
+    service: str = ""
 
     def runs(self, work: str) -> list[str]:
         """The variants that are measured on a work."""
-        if work in self.missing:
-            return []
-        return [variant for variant in self.variants if work in self.only.get(variant, (work,))]
+        return [] if work in self.missing else list(self.variants)
+
+    def rate(self, variant: str, work: str) -> int:
+        """About how many records per second are to be expected."""
+        return self.variant_rates.get(variant, self.rates)[work]
 
     def records(self, variant: str, work: str, seconds: float) -> int:
         """As many records as take about so long, in round numbers that suit all works."""
-        rate = self.rates[work] / self.slower.get(variant, 1)
-        return max(round(rate * seconds / 20_000), 1) * 20_000
+        return max(round(self.rate(variant, work) * seconds * self.longer / 10_000), 1) * 10_000
 
     def row(self, variant: str) -> str:
         """What a row of the table is called."""
@@ -66,49 +69,57 @@ def rates(every: int, **others: int) -> dict[str, int]:
     return {work: others.get(work, every) for work in WORKS}
 
 
-_NOT_WRITTEN = "needs no state, or two steps of it: not written for transformWithState"
-
 PEERS = {
     "loop": Peer("loop", "a plain loop, one core", "none", rates(1_500_000, running_sum=3_000_000)),
     "firesteel": Peer(
         "firesteel",
         "Firesteel",
         "epochs, state in memory; a failed job begins anew (no checkpoints, the default)",
-        rates(600_000, running_sum=1_000_000, q0=800_000, q1=800_000, q2=1_000_000),
+        rates(600_000, running_sum=1_500_000, tumbling=900_000, join=400_000, q0=1_500_000, q1=1_500_000, q2=2_000_000),
+        longer=2,
     ),
     "pyflink": Peer(
         "pyflink",
         "PyFlink",
         "no checkpoints (the default)",
-        rates(30_000, running_sum=30_000, tumbling=15_000, sessions=10_000, join=10_000),
+        rates(250_000, running_sum=40_000, tumbling=15_000, sessions=12_000, join=20_000, q5=4_000, q8=130_000),
         {
             "process-default": "processes, as it comes",
             "process-tuned": "processes, tuned",
             "thread-default": "threads, as it comes",
             "thread-tuned": "threads, tuned",
         },
-        slower={"process-default": 15, "process-tuned": 3},
-        only=dict.fromkeys(("process-default", "process-tuned", "thread-default"), ("running_sum",)),
+        variant_rates={
+            "process-default": rates(
+                40_000, running_sum=1_100, tumbling=700, sessions=700, join=1_500, q5=700, q8=7_000
+            ),
+            "process-tuned": rates(
+                60_000, running_sum=40_000, tumbling=1_500, sessions=1_500, join=3_000, q5=1_500, q8=15_000
+            ),
+        },
+        longer=2,
+        service="flink_cluster",
     ),
     "bytewax": Peer(
         "bytewax",
         "Bytewax",
         "no recovery (the default)",
-        rates(60_000, running_sum=500_000, q0=600_000, q1=600_000, q2=600_000, q8=500_000),
+        rates(80_000, running_sum=500_000, q0=1_000_000, q1=1_000_000, q2=1_000_000, q8=700_000),
         {"worker": "one worker", "processes": "two processes"},
     ),
     "pathway": Peer(
         "pathway",
         "Pathway",
         "no persistence (the default)",
-        rates(200_000, running_sum=400_000, q0=400_000, q1=400_000, q2=400_000, q8=2_000_000),
+        rates(200_000, running_sum=500_000, sessions=30_000, q0=400_000, q1=400_000, q2=400_000, q8=1_000_000),
         prepared=True,
     ),
     "spark": Peer(
         "spark",
         "Spark, transformWithState",
         "checkpoints to disk after each batch: exactly once",
-        rates(60_000, running_sum=100_000),
-        missing=dict.fromkeys(NEXMARK, _NOT_WRITTEN),
+        rates(600_000, running_sum=30_000, tumbling=6_000, sessions=14_000, join=9_000, q5=12_000, q8=60_000),
+        prepared=True,
+        longer=2,
     ),
 }

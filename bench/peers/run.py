@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ ROOT = HERE.parent.parent
 BUILD = ROOT / "build" / "peers"
 RUNS = BUILD / f"runs-{os.getpid()}"
 """Where programs write: a folder per measurement, so that two of them do not get into each other's way."""
+SERVICE = BUILD / f"service-{os.getpid()}"
 INPUTS = BUILD / "inputs"
 PARALLELISM = 2
 WARM_UP = 0.3
@@ -103,6 +105,28 @@ def set_up(peer: Peer) -> None:
     shutil.copy(wanted, installed)
 
 
+@contextmanager
+def service(peer: Peer, timeout: float = 120) -> Iterator[None]:
+    """What has to stand while a peer's programs run, such as a cluster; for most of them nothing."""
+    if not peer.service:
+        yield
+        return
+    shutil.rmtree(SERVICE, ignore_errors=True)
+    SERVICE.mkdir(parents=True)
+    address = _address(peer)
+    with _process(peer, peer.service, ["--parallelism", str(PARALLELISM), "--address", str(address)], SERVICE) as one:
+        deadline = time.monotonic() + timeout
+        while not address.exists():
+            if one.poll() is not None or time.monotonic() > deadline:
+                raise PeerError(f"{peer.title}: its {peer.service} does not start: {_end_of(_log(SERVICE, peer))}")
+            time.sleep(0.1)
+        yield
+
+
+def _address(peer: Peer) -> Path:
+    return SERVICE / f"{peer.service}.address"
+
+
 def run(peer: Peer, variant: str, work: str, records: int, check: bool = False, timeout: float = 300) -> dict[str, Any]:
     """One process. Returns what its program reported; with ``times``, unless results were to be checked."""
     shutil.rmtree(RUNS, ignore_errors=True)
@@ -112,6 +136,8 @@ def run(peer: Peer, variant: str, work: str, records: int, check: bool = False, 
     if peer.prepared:
         given += ["--inputs", str(INPUTS)]
         _start(peer, [work, *given, "--prepare"], timeout)
+    if peer.service:
+        given += ["--service", str(_address(peer))]
     started = time.time()
     _start(peer, [work, *given, *(["--check"] if check else [])], timeout)
     report: dict[str, Any] = json.loads(out.read_text(encoding="utf-8"))
@@ -123,26 +149,36 @@ def run(peer: Peer, variant: str, work: str, records: int, check: bool = False, 
 
 
 def _start(peer: Peer, arguments: list[str], timeout: float) -> None:
+    with _process(peer, peer.name if peer.name == "loop" else f"on_{peer.name}", arguments, RUNS) as process:
+        try:
+            code = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise PeerError(f"{peer.title} was not done after {timeout:.0f} s: {' '.join(arguments)}") from None
+    if code:
+        raise PeerError(f"{peer.title} failed ({code}): {' '.join(arguments)}\n{_end_of(_log(RUNS, peer))}")
+
+
+@contextmanager
+def _process(peer: Peer, program: str, arguments: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A program in the environment of a peer, until it or what is done with it ends. Its output is in the log."""
     python = python_of(peer)
-    module = peer.name if peer.name == "loop" else f"on_{peer.name}"
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         # Engines start the "python" of the path for their workers.
         "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
     }
-    command = [str(python), "-m", f"bench.peers.programs.{module}", *arguments]
-    with open(RUNS / f"{peer.name}.log", "w+", encoding="utf-8", errors="replace") as log:
-        process = subprocess.Popen(command, cwd=RUNS, env=environment, stdout=log, stderr=log, start_new_session=True)
+    command = [str(python), "-m", f"bench.peers.programs.{program}", *arguments]
+    with open(folder / f"{peer.name}.log", "w", encoding="utf-8") as log:
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
-            code = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            raise PeerError(f"{peer.title} was not done after {timeout:.0f} s: {' '.join(arguments)}") from None
+            yield process
         finally:
             _end_group(process)
-        if code:
-            log.seek(0)
-            raise PeerError(f"{peer.title} failed ({code}): {' '.join(arguments)}\n{_end_of(log.read())}")
+
+
+def _log(folder: Path, peer: Peer) -> str:
+    return (folder / f"{peer.name}.log").read_text(encoding="utf-8", errors="replace")
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:

@@ -70,4 +70,4 @@ def test_counts_of_records_are_even_and_whole_blocks_of_nexmark() -> None:
 def test_slower_variants_get_fewer_records() -> None:
     pyflink = PEERS["pyflink"]
     counts = {variant: pyflink.records(variant, "running_sum", 8) for variant in pyflink.variants}
-    assert counts["process-default"] < counts["process-tuned"] < counts["thread-tuned"]
+    assert counts["process-default"] < counts["process-tuned"] <= counts["thread-tuned"]

@@ -26,6 +26,7 @@ class Task:
     :param variant: A way to configure the engine, where there are several.
     :param inputs: Where the files are that a prepared run reads.
     :param prepare: Only write these files.
+    :param service: Where the address of what stands ready for this engine is written down, if something does.
     """
 
     work: str
@@ -36,6 +37,7 @@ class Task:
     variant: str = ""
     inputs: Path | None = None
     prepare: bool = False
+    service: Path | None = None
 
     @property
     def marks(self) -> Marks:
@@ -95,6 +97,7 @@ def arguments(given: list[str] | None = None) -> Task:
     parser.add_argument("--variant", default="")
     parser.add_argument("--inputs", type=Path)
     parser.add_argument("--prepare", action="store_true")
+    parser.add_argument("--service", type=Path)
     return Task(**vars(parser.parse_args(given)))
 
 

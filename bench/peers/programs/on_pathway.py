@@ -11,19 +11,15 @@ the program starts is one minibatch.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 os.environ.update(PATHWAY_TELEMETRY_SERVER="", PATHWAY_THREADS="2")  # read when the package is imported
 
 import pathway as pw
 
-from bench.peers.programs import inputs
+from bench.peers.programs import files, inputs
 from bench.peers.programs.harness import Task, Works, arguments, report
-from bench.peers.programs.inputs import Auction, Bid, NexmarkGenerator, Person
-
-FILES = 50
+from bench.peers.programs.inputs import Auction, Bid, Person
 
 
 class Pair(pw.Schema):
@@ -34,10 +30,7 @@ class Pair(pw.Schema):
 
 
 class EventRow(pw.Schema):
-    """An event of Nexmark, as far as the queries look at it.
-
-    Of a bid: auction (``who``), bidder, price and extra; of an auction: its seller; of a person: id, and name as text.
-    """
+    """An event of Nexmark, see :func:`bench.peers.programs.files.events`."""
 
     kind: int
     date_time: int
@@ -53,57 +46,12 @@ class Number(pw.Schema):
     number: int
 
 
-def lines(task: Task) -> dict[str, Any]:
-    """What the files hold: a heading and a way to make the lines of a range, by directory."""
-    work, half = task.work, task.records // 2
-    if work == "join":
-        pair = "{},{}\n".format
-        return {
-            "left": (Pair, half, lambda part: (pair(*inputs.left_of(number)) for number in part)),
-            "right": (Pair, half, lambda part: (pair(*inputs.right_of(number)) for number in part)),
-        }
-    if work in inputs.NEXMARK:
-        return {"events": (EventRow, task.records // inputs.BLOCK, events)}
-    return {"numbers": (Number, task.records, lambda part: (f"{number}\n" for number in part))}
-
-
-def events(blocks: range) -> Iterator[str]:
-    generator = NexmarkGenerator()
-    for block in blocks:
-        for event in generator.block(block):
-            if event[0] == Bid.KIND:
-                auction, bidder, price, date_time, extra = inputs.short_bid(event)
-                yield f"2,{date_time},{auction},{bidder},{price},{extra}\n"
-            elif event[0] == Auction.KIND:
-                yield f"1,{event[1]},{event[Auction.SELLER]},0,0,\n"
-            else:
-                yield f"0,{event[1]},{event[Person.ID]},0,0,{event[Person.NAME]}\n"
-
-
-def directory(task: Task) -> Path:
-    """Where the files are; all queries of Nexmark read the same ones."""
-    kind = "nexmark" if task.work in inputs.NEXMARK else "join" if task.work == "join" else "numbers"
-    return (task.inputs or task.out.parent) / f"{kind}-{task.records}"
-
-
-def prepare(task: Task) -> None:
-    """Write the files, unless they are there with these columns."""
-    columns = str({name: schema.column_names() for name, (schema, _, _) in lines(task).items()})
-    written = directory(task) / "written"
-    if written.exists() and written.read_text(encoding="utf-8") == columns:
-        return
-    for name, (schema, count, make) in lines(task).items():
-        (directory(task) / name).mkdir(parents=True, exist_ok=True)
-        for part in range(FILES):
-            with open(directory(task) / name / f"{part:04}.csv", "w", encoding="utf-8") as file:
-                file.write(",".join(schema.column_names()) + "\n")
-                file.writelines(make(range(part * count // FILES, (part + 1) * count // FILES)))
-    written.write_text(columns, encoding="utf-8")
+SCHEMAS = {"left": Pair, "right": Pair, "events": EventRow, "numbers": Number}
 
 
 def read(task: Task, name: str) -> pw.Table:
-    schema = lines(task)[name][0]
-    return pw.io.csv.read(directory(task) / name, schema=schema, mode="static")
+    path = files.directory(task) / name
+    return pw.io.csv.read(path, schema=SCHEMAS[name], mode="static")
 
 
 def running_sum(task: Task) -> pw.Table:
@@ -186,7 +134,7 @@ WORKS: Works = {each.__name__: each for each in (running_sum, tumbling, sessions
 
 def main() -> None:
     task = arguments()
-    prepare(task)
+    files.prepare(task)
     if task.prepare:
         return
     table = WORKS[task.work](task)

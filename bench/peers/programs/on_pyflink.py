@@ -1,11 +1,10 @@
-"""PyFlink's DataStream API, in a Flink of its own in this process (the MiniCluster).
+"""PyFlink's DataStream API, on the cluster of ``flink_cluster``.
 
 Variants: ``process`` or ``thread`` (how Python functions are run), each ``default`` or ``tuned``.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -299,16 +298,25 @@ def discard(stream: DataStream) -> None:
     stream.sink_to(Sink(get_gateway().jvm.org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink()))
 
 
-def main() -> None:
-    task = arguments()
-    mode, tuning = task.variant.split("-")
-    # On a cluster Python functions have processes of their own. The MiniCluster would run them in this one.
-    os.environ["_python_worker_execution_mode"] = "process"  # noqa: SIM112
-    options = {"python.execution-mode": mode, **(TUNED if tuning == "tuned" else {})}
+def environment(port: int, options: dict[str, str]) -> StreamExecutionEnvironment:
+    """The cluster at this port. Python has no name for what Java calls ``createRemoteEnvironment``."""
+    from pyflink.java_gateway import get_gateway
+
+    gateway = get_gateway()
     configuration = Configuration()
     for key, value in options.items():
         configuration.set_string(key, value)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    remote = gateway.jvm.org.apache.flink.streaming.api.environment.StreamExecutionEnvironment.createRemoteEnvironment
+    no_jars = gateway.new_array(gateway.jvm.String, 0)
+    return StreamExecutionEnvironment(remote("127.0.0.1", port, configuration._j_configuration, no_jars))
+
+
+def main() -> None:
+    task = arguments()
+    mode, tuning = task.variant.split("-")
+    options = {"python.execution-mode": mode, **(TUNED if tuning == "tuned" else {})}
+    assert task.service is not None
+    env = environment(int(task.service.read_text(encoding="utf-8")), options)
     env.set_parallelism(task.parallelism)
     stream = WORKS[task.work](env, task)
     if task.check:

@@ -1,26 +1,32 @@
-"""Spark's own keyed state in Python: ``transformWithState`` of Structured Streaming, with rows.
+"""Structured Streaming, with Spark's own keyed state in Python where there is state: ``transformWithState``, with rows.
 
 Configured as its documentation recommends: state in RocksDB, with changelog checkpoints; as many shuffle partitions
 as cores. Batches are large, because each costs a call and two accesses to state per key.
+
+Numbers come from Spark's own source. Events of Nexmark are read from files, and what needs no state is written in
+expressions: there no Python is called per record.
 """
 
 from __future__ import annotations
 
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pyspark
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
-from bench.peers.programs import inputs
+from bench.peers.programs import files, inputs
 from bench.peers.programs.harness import Task, Works, arguments, report
+from bench.peers.programs.inputs import Auction, Bid, Person
 
-BATCH = 400_000
+BATCH = 1_000_000
 OPTIONS = {
     "spark.sql.streaming.stateStore.providerClass": (
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -188,26 +194,153 @@ def join(spark: SparkSession, task: Task) -> DataFrame:
     return keyed.transformWithState(WindowJoin(), "key long, one long, other long", "Append", "None")
 
 
-WORKS: Works = {each.__name__: each for each in (running_sum, tumbling, sessions, join)}
+class HotItems(StatefulProcessor):
+    """Counts per auction of one window, which is the key: read and written as a whole, once per batch."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        # Not a map: its keys could only be text.
+        self.counts = handle.getValueState("counts", "auctions array<long>, counts array<long>")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        held = self.counts.get()
+        counts = Counter(dict(zip(*held)) if held else {})
+        counts.update(row.who for row in rows)
+        self.counts.update((list(counts), list(counts.values())))
+        if not held:
+            self.handle.registerTimer(key[0])
+        return iter(())
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        auctions, counts = self.counts.get()
+        self.counts.clear()
+        most, end = max(counts), key[0]
+        for auction, count in zip(auctions, counts):
+            if count == most:
+                yield Row(auction=auction, count=count, start=end - inputs.HOT_SIZE_MS, end=end)
+
+    def close(self) -> None:
+        pass
+
+
+class NewUsers(StatefulProcessor):
+    """The name of one person in one window, which are the key, until it turns out that they sell something in it."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        self.handle = handle
+        self.seen = handle.getValueState("seen", "name string, sells boolean, told boolean")
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        held = self.seen.get()
+        name, sells, told = held or ("", False, False)
+        for row in rows:
+            if row.kind == Person.KIND:
+                name = row.text
+            else:
+                sells = True
+        if name and sells and not told:
+            told = True
+            yield Row(person=key[0], name=name, start=key[1] - inputs.NEW_USERS_MS)
+        self.seen.update((name, sells, told))
+        if not held:
+            self.handle.registerTimer(key[1])
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        self.seen.clear()
+        return iter(())
+
+    def close(self) -> None:
+        pass
+
+
+EVENT = "kind int, date_time long, who long, bidder long, price long, text string"
+
+
+def events(spark: SparkSession, task: Task) -> DataFrame:
+    reader = spark.readStream.schema(EVENT).options(header=True, maxFilesPerTrigger=files_per_batch(task))
+    return reader.csv(str(files.directory(task) / "events"))
+
+
+def files_per_batch(task: Task) -> int:
+    return max(batch(task) * files.FILES // task.records, 1)
+
+
+def bids(spark: SparkSession, task: Task) -> DataFrame:
+    return events(spark, task).filter(F.col("kind") == Bid.KIND)
+
+
+def q0(spark: SparkSession, task: Task) -> DataFrame:
+    return bids(spark, task).select("who", "bidder", "price", "date_time", "text")
+
+
+def q1(spark: SparkSession, task: Task) -> DataFrame:
+    return bids(spark, task).select("who", "bidder", F.col("price") * inputs.EURO, "date_time", "text")
+
+
+def q2(spark: SparkSession, task: Task) -> DataFrame:
+    return bids(spark, task).filter(F.col("who") % 123 == 0).select("who", "price")
+
+
+def timed(spark: SparkSession, task: Task, kind: int) -> DataFrame:
+    """All events but those of a kind, with a watermark. The row that closes the windows stays in for its sake."""
+    rows = events(spark, task).filter(F.col("kind") != kind)
+    return rows.withColumn("at", F.timestamp_millis("date_time")).withWatermark("at", "1 second")
+
+
+def window_end(size: int) -> Column:
+    return F.col("date_time") - F.col("date_time") % size + size
+
+
+def q5(spark: SparkSession, task: Task) -> DataFrame:
+    rows = timed(spark, task, Auction.KIND).filter(F.col("kind") != Person.KIND)
+    first, slide = window_end(inputs.HOT_SLIDE_MS), inputs.HOT_SLIDE_MS
+    ends = F.sequence(first, first + (inputs.HOT_SIZE_MS - slide), F.lit(slide).cast("long"))
+    keyed = rows.select(F.explode(ends).alias("end"), "who", "at").groupBy("end")
+    schema = "auction long, count long, start long, end long"
+    return keyed.transformWithState(HotItems(), schema, "Append", "EventTime")
+
+
+def q8(spark: SparkSession, task: Task) -> DataFrame:
+    rows = timed(spark, task, Bid.KIND).withColumn("end", window_end(inputs.NEW_USERS_MS))
+    keyed = rows.select("who", "end", "kind", "text", "at").groupBy("who", "end")
+    return keyed.transformWithState(NewUsers(), "person long, name string, start long", "Append", "EventTime")
+
+
+WORKS: Works = {each.__name__: each for each in (running_sum, tumbling, sessions, join, q0, q1, q2, q5, q8)}
 
 
 def follow(query: StreamingQuery, task: Task) -> None:
-    """Note batches as they end, until all records have passed; for the check, also what closes the windows."""
+    """Note batches as they end, until all records have passed; for the check, also what closes the windows.
+
+    What is read from files ends by itself.
+    """
     marks = task.marks
     last, passed, wanted = -1, 0, task.records + (3 * batch(task) if task.check else 0)
-    while passed < wanted:
+    while query.isActive and passed < wanted:
         time.sleep(0.1)
-        if query.exception() is not None:
-            raise query.exception()
         for progress in query.recentProgress:
             if progress["batchId"] > last and progress["numInputRows"]:
                 last = progress["batchId"]
-                passed += progress["numInputRows"]
-                marks.note(progress["numInputRows"])
+                read = records_of(progress, task)
+                passed += read
+                marks.note(read)
+    if query.exception() is not None:
+        raise query.exception()
+
+
+def records_of(progress: StreamingQueryProgress, task: Task) -> int:
+    """How many records a batch was given. Of files, Spark counts only the rows that pass the filters."""
+    if task.work in inputs.NEXMARK:
+        return files_per_batch(task) * task.records // files.FILES
+    return int(progress["numInputRows"])
 
 
 def main() -> None:
     task = arguments()
+    if task.work in inputs.NEXMARK:
+        files.prepare(task)
+    if task.prepare:
+        return
     builder = SparkSession.builder.master(f"local[{task.parallelism}]")
     for key, value in {**OPTIONS, "spark.sql.shuffle.partitions": task.parallelism}.items():
         builder = builder.config(key, value)
@@ -219,6 +352,8 @@ def main() -> None:
     else:
         stream = stream.format("noop")
     with tempfile.TemporaryDirectory() as checkpoints:
+        if task.work in inputs.NEXMARK:
+            stream = stream.trigger(availableNow=True)
         query = stream.option("checkpointLocation", checkpoints).start()
         follow(query, task)
         report(task, pyspark.__version__, results if task.check else None)
