@@ -22,7 +22,7 @@ CHECKED, CHECKED_IF_SLOW = 60_000, 5_000
 """Records of the runs whose results are compared."""
 SLOW = 10_000
 """Records per second."""
-SECONDS = 4
+SECONDS = 3
 """How long a run is meant to take, apart from start-up. Start-up of the JVM and its first seconds come on top."""
 Report = dict[str, Any]
 

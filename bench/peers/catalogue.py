@@ -27,6 +27,7 @@ class Peer:
     :param name: Of its program (``on_<name>``) and of its virtual environment.
     :param variants: The ways to run it that are measured: what they are called in the program, and for people.
     :param rates: About how many records per second it does on two cores. Only to choose how many records to measure.
+    :param only: Variants that are not measured on all works, and on which they are.
     :param variant_rates: The same for variants that differ much.
     :param longer: How many times as long it is measured as others: a JVM takes long to reach its steady state.
     :param missing: Works that it is not measured on, and why.
@@ -40,6 +41,7 @@ class Peer:
     guarantee: str
     rates: Mapping[str, int]
     variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})
+    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variant_rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     longer: float = 1
     missing: Mapping[str, str] = field(default_factory=dict)
@@ -48,7 +50,9 @@ class Peer:
 
     def runs(self, work: str) -> list[str]:
         """The variants that are measured on a work."""
-        return [] if work in self.missing else list(self.variants)
+        if work in self.missing:
+            return []
+        return [variant for variant in self.variants if work in self.only.get(variant, (work,))]
 
     def rate(self, variant: str, work: str) -> int:
         """About how many records per second are to be expected."""
@@ -97,6 +101,7 @@ PEERS = {
                 60_000, running_sum=40_000, tumbling=1_500, sessions=1_500, join=3_000, q5=1_500, q8=15_000
             ),
         },
+        only=dict.fromkeys(("process-default", "thread-default"), BASIC),
         longer=2,
         service="flink_cluster",
     ),

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from bench import programs
-from bench.peers.catalogue import PEERS, WORKS
+from bench.peers import run as running
+from bench.peers.catalogue import PEERS, WORKS, Peer, rates
 from bench.peers.programs import inputs, loop
 from bench.peers.programs.harness import Task, arguments, digest, final
-from bench.peers.run import HERE, PeerError, steady_state
+from bench.peers.run import HERE, PeerError, run, service, steady_state
 
 
 def test_steady_state_begins_at_thirty_per_cent_of_the_records_of_all_subtasks_together() -> None:
@@ -88,3 +89,31 @@ def test_engines_with_an_environment_of_their_own_have_pinned_versions() -> None
 def test_arguments_of_a_program() -> None:
     task = arguments(["q5", "--records", "100", "--out", "there", "--check"])
     assert task == Task("q5", 100, 2, Path("there"), check=True)
+
+
+@pytest.fixture
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("RUNS", "SERVICE", "INPUTS"):
+        monkeypatch.setattr(running, name, tmp_path / name.lower())
+    return tmp_path
+
+
+def test_a_run_tells_its_times_or_the_digest_of_its_results(folders: Path) -> None:
+    timed = run(PEERS["loop"], "", "running_sum", 10_000)
+    assert timed["times"]["rate"] > 0
+    assert "digest" not in timed
+    checked = run(PEERS["loop"], "", "running_sum", 10_000, check=True)
+    assert checked["digest"] == digest((number, number) for number in range(10_000))
+
+
+def test_a_program_that_fails_is_an_error_with_the_end_of_its_log(folders: Path) -> None:
+    with pytest.raises(PeerError, match="a plain loop, one core failed") as raised:
+        run(PEERS["loop"], "", "no such work", 10_000)
+    assert "KeyError: 'no such work'" in str(raised.value)
+
+
+def test_a_service_that_does_not_start_is_an_error_with_the_end_of_its_log(folders: Path) -> None:
+    peer = Peer("some", "Some engine", "none", rates(1), service="no_such_program")
+    with pytest.raises(PeerError, match="Some engine: its no_such_program does not start") as raised, service(peer):
+        pytest.fail("it stands")
+    assert "No module named bench.peers.programs.no_such_program" in str(raised.value)
