@@ -124,10 +124,15 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--repetitions", type=int, default=3, help="each figure is the median of so many runs")
     parser.add_argument("--quick", action="store_true", help="few records, one repetition: to see that it runs")
     parser.add_argument("--page", action="store_true", help="write table and chart to docs/performance.md")
-    parser.add_argument("--results", type=Path, help="an earlier file of results: nothing is measured")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        nargs="+",
+        help="earlier files of results: nothing is measured. Of what is in several of them, the last one counts",
+    )
     chosen = parser.parse_args(arguments)
     if chosen.results:
-        report = json.loads(chosen.results.read_text(encoding="utf-8"))
+        report = reports.merged([json.loads(path.read_text(encoding="utf-8")) for path in chosen.results])
     else:
         seconds, repetitions = (1, 1) if chosen.quick else (SECONDS, chosen.repetitions)
         report = compare(chosen.peers or list(PEERS), chosen.work or list(WORKS), seconds, repetitions)

@@ -22,8 +22,26 @@ def medians(runs: Sequence[Run], figure: str) -> Cells:
     """The median over the repetitions of a figure of ``times``."""
     found: dict[tuple[str, str, str], list[float]] = {}
     for run in runs:
-        found.setdefault((run["peer"], run["variant"], run["work"]), []).append(run["times"][figure])
+        found.setdefault(_where(run), []).append(run["times"][figure])
     return {where: statistics.median(values) for where, values in found.items()}
+
+
+def merged(reports: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """One report of several: what has been measured again in a later one counts, on the machine of the first."""
+    first, *others = reports
+    whole = {**first, "runs": list(first["runs"]), "versions": dict(first["versions"])}
+    for other in others:
+        again = {_where(run) for run in other["runs"]}
+        whole["runs"] = [run for run in whole["runs"] if _where(run) not in again] + other["runs"]
+        rows = {(PEERS[peer].row(variant), work) for peer, variant, work in again}
+        failed_before = [each for each in whole["failures"] if (each["row"], each["work"]) not in rows]
+        whole["failures"] = failed_before + other["failures"]
+        whole["versions"].update(other["versions"])
+    return whole
+
+
+def _where(run: Run) -> tuple[str, str, str]:
+    return run["peer"], run["variant"], run["work"]
 
 
 def best_of(rates: Cells) -> dict[tuple[str, str], float]:
