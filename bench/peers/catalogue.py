@@ -131,7 +131,7 @@ PEERS = {
         "Spark, transformWithState",
         "checkpoints to disk after each batch: exactly once",
         # Where there is state, more than it does: a batch costs some calls per key, so it must be large.
-        rates(600_000, running_sum=200_000, tumbling=70_000, sessions=70_000, join=70_000, q5=50_000, q8=100_000),
+        rates(600_000, running_sum=150_000, tumbling=50_000, sessions=60_000, join=50_000, q5=40_000, q8=100_000),
         prepared=True,
         longer=2,
     ),

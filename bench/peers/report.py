@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -56,15 +57,21 @@ def markdown(report: Mapping[str, Any]) -> str:
     """The measured part of the page, without the chart."""
     rates = medians(report["runs"], "rate")
     works = [work for work in WORKS if any(where[2] == work for where in rates)]
-    repetitions = max((run["repetition"] for run in report["runs"]), default=0) + 1
     parts = [
         f"{sentence(report['machine'])} Records (of Nexmark: events) per second in the steady state, the median of "
-        f"{repetitions} runs. The quickest engine of a column is bold.",
+        f"{_repetitions(report['runs'])} runs. The quickest engine of a column is bold.",
         page.table(["", *(WORKS[work] for work in works)], _rate_rows(rates, works)),
         page.table(["engine", "version", "start-up", "whole run", "when a process dies"], _engine_rows(report)),
     ]
     parts += [f"- {note}" for note in _notes(report)]
     return "\n\n".join(part for part in ("\n\n".join(parts[:3]), "\n".join(parts[3:])) if part)
+
+
+def _repetitions(runs: Sequence[Run]) -> str:
+    """How many runs there are of the same, in words if that differs."""
+    counts = Counter(map(_where, runs)).values()
+    fewest, most = min(counts), max(counts)
+    return str(most) if fewest == most else f"{fewest} to {most}"
 
 
 def _rate_rows(rates: Cells, works: Sequence[str]) -> list[list[str]]:

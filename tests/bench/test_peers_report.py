@@ -53,6 +53,7 @@ def test_what_was_measured_again_replaces_what_was_before() -> None:
     assert both["versions"] == {"loop": "3.11.7", "firesteel": "0.1", "bytewax": "0.22", "pathway": "0.33"}
     assert both["failures"] == again["failures"]
     assert both["machine"] == MACHINE
+    assert "the median of 1 to 3 runs" in markdown(both)
     assert len(REPORT["runs"]) == len(RUNS) == 15
 
 
