@@ -17,7 +17,6 @@ WORKS = {
     "q8": "Nexmark q8",
 }
 BASIC = ("running_sum", "tumbling", "sessions", "join")
-NEXMARK = ("q0", "q1", "q2", "q5", "q8")
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,6 @@ class Peer:
     :param only: Variants that are not measured on all works, and on which they are.
     :param variant_rates: The same for variants that differ much.
     :param longer: How many times as long it is measured as others. A JVM takes long to reach its steady state.
-    :param missing: Works that it is not measured on, and why.
     :param guarantee: What happens to results when a process dies, as it is run here.
     :param service: The program that has to stand while this one runs, such as a cluster.
     :param prepared: Whether it reads files that are written before the clock starts.
@@ -44,14 +42,11 @@ class Peer:
     only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variant_rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     longer: float = 1
-    missing: Mapping[str, str] = field(default_factory=dict)
     prepared: bool = False
     service: str = ""
 
     def runs(self, work: str) -> list[str]:
         """The variants that are measured on a work."""
-        if work in self.missing:
-            return []
         return [variant for variant in self.variants if work in self.only.get(variant, (work,))]
 
     def rate(self, variant: str, work: str) -> int:

@@ -107,12 +107,13 @@ def _engine_rows(report: Mapping[str, Any]) -> list[list[str]]:
 
 def _notes(report: Mapping[str, Any]) -> list[str]:
     """What is not in the table, and why."""
-    notes = []
-    for peer in PEERS.values():
-        reasons: dict[str, list[str]] = {}
-        for work, reason in peer.missing.items():
-            reasons.setdefault(reason, []).append(WORKS[work])
-        notes += [f"{peer.title}, {', '.join(works)}: {reason}." for reason, works in reasons.items()]
+    measured = {run["peer"] for run in report["runs"]}
+    notes = [
+        f"{peer.row(variant)}: measured on {', '.join(WORKS[work] for work in works)} only."
+        for peer in PEERS.values()
+        if peer.name in measured
+        for variant, works in peer.only.items()
+    ]
     return notes + [f"{failure['row']}, {WORKS[failure['work']]}: {failure['why']}" for failure in report["failures"]]
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import socket
 import subprocess
 import time
 import urllib.request
@@ -21,6 +20,8 @@ from pathlib import Path
 from urllib.error import URLError
 
 import pyflink
+
+from bench.peers.programs.harness import free_ports
 
 HOME = Path(pyflink.__file__).resolve().parent
 PATIENCE = 60
@@ -78,14 +79,6 @@ def wait_for_slots(port: int, wanted: int) -> None:
             pass
         time.sleep(0.1)
     raise TimeoutError(f"the Flink cluster has not had {wanted} slots within {PATIENCE} s")
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
 
 
 if __name__ == "__main__":

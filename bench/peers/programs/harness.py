@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
+import socket
 import time
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -99,6 +101,23 @@ def arguments(given: list[str] | None = None) -> Task:
     parser.add_argument("--prepare", action="store_true")
     parser.add_argument("--service", type=Path)
     return Task(**vars(parser.parse_args(given)))
+
+
+def written_results(task: Task) -> Iterator[Any]:
+    """Everything that subtasks have pickled into their files of results, for the check."""
+    for path in task.out.parent.glob(f"{task.out.name}.results-*"):
+        with path.open("rb") as file:
+            while file.peek(1):
+                yield pickle.load(file)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on, for engines that have to be told one."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports
 
 
 def report(task: Task, version: str, results: Iterable[Any] | None = None) -> None:

@@ -10,11 +10,9 @@ from __future__ import annotations
 import operator
 import os
 import pickle
-import socket
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import bytewax.operators as op
@@ -26,7 +24,7 @@ from bytewax.operators import StatefulBatchLogic
 from bytewax.outputs import DynamicSink, StatelessSinkPartition
 
 from bench.peers.programs import inputs
-from bench.peers.programs.harness import Marks, Task, Works, arguments, report
+from bench.peers.programs.harness import Marks, Task, Works, arguments, free_ports, report, written_results
 from bench.peers.programs.inputs import Auction, Bid, NexmarkGenerator, Person
 
 BATCH = 1_000
@@ -291,27 +289,13 @@ def run(flow: Dataflow, task: Task) -> None:
         os.waitpid(child, 0)
 
 
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def main() -> None:
     task = arguments()
     flow = Dataflow(task.work)
     op.output("out", WORKS[task.work](flow, task), Results(task))
     run(flow, task)
-    written = sorted(task.out.parent.glob(f"{task.out.name}.results-*"))
-    report(task, version("bytewax"), [each for path in written for each in read(path)] if task.check else None)
-
-
-def read(path: Path) -> Iterator[Any]:
-    with path.open("rb") as file:
-        while file.peek(1):
-            yield from pickle.load(file)
+    batches = written_results(task)
+    report(task, version("bytewax"), (each for batch in batches for each in batch) if task.check else None)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -32,7 +31,7 @@ from pyflink.datastream.window import EventTimeSessionWindows, SlidingEventTimeW
 from pyflink.version import __version__
 
 from bench.peers.programs import inputs
-from bench.peers.programs.harness import Task, Works, arguments, report
+from bench.peers.programs.harness import Task, Works, arguments, report, written_results
 from bench.peers.programs.inputs import Auction, Bid, NexmarkGenerator, Person
 
 PAIR = Types.TUPLE([Types.LONG(), Types.LONG()])
@@ -309,14 +308,6 @@ class Write(MapFunction):
         return value
 
 
-def written(out: Path) -> Iterator[Any]:
-    """What ``Write`` has written."""
-    for path in out.parent.glob(f"{out.name}.results-*"):
-        with path.open("rb") as file:
-            while file.peek(1):
-                yield pickle.load(file)
-
-
 def discard(stream: DataStream) -> None:
     """Into Flink's own sink that does nothing, in Java."""
     from pyflink.datastream.connectors.base import Sink
@@ -348,7 +339,7 @@ def main() -> None:
     stream = WORKS[task.work](env, task)
     discard(stream.map(Write(str(task.out))) if task.check else stream)
     env.execute(task.work)
-    report(task, __version__, written(task.out) if task.check else None)
+    report(task, __version__, written_results(task) if task.check else None)
 
 
 if __name__ == "__main__":
