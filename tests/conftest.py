@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from firesteel.execution.spark.session import settings_for
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -35,17 +37,11 @@ settings.register_profile(
 settings.register_profile("explore", deadline=None, max_examples=1000, suppress_health_check=_slow_is_fine)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
-# Why each one is set: docs/architecture.md, "Facts about Spark".
 SPARK_CONF = {
-    # Short sessions: what the JVM's optimising compiler costs, it never earns back.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-    "spark.ui.enabled": "false",
+    **settings_for("local[2]"),
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
-    "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.shuffle.partitions": "2",
-    "spark.shuffle.reduceLocality.enabled": "false",
-    "spark.stage.maxConsecutiveAttempts": "1",
     "spark.log.level": "ERROR",
 }
 
