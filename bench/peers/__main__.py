@@ -54,7 +54,7 @@ def agreeing(peer: Peer, works: list[str], wanted: dict[tuple[str, int], Any], r
     good = []
     with standing(report, peer, works[0]):
         for work in works:
-            for variant in peer.runs(work):
+            for variant in peer.variants:
                 count = CHECKED_IF_SLOW if peer.rate(variant, work) < SLOW else CHECKED
                 got = attempt(report, peer, variant, work, count, check=True)
                 if got is None:

@@ -16,7 +16,6 @@ WORKS = {
     "q5": "Nexmark q5",
     "q8": "Nexmark q8",
 }
-BASIC = ("running_sum", "tumbling", "sessions", "join")
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,6 @@ class Peer:
     :param name: Of its program (``on_<name>``) and of its virtual environment.
     :param variants: The ways to run it that are measured: what they are called in the program, and for people.
     :param rates: About how many records per second it does on two cores. Only to choose how many records to measure.
-    :param only: Variants that are not measured on all works, and on which they are.
     :param variant_rates: The same for variants that differ much.
     :param longer: How many times as long it is measured as others. A JVM takes long to reach its steady state.
     :param guarantee: What happens to results when a process dies, as it is run here.
@@ -39,15 +37,10 @@ class Peer:
     guarantee: str
     rates: Mapping[str, int]
     variants: Mapping[str, str] = field(default_factory=lambda: {"": ""})
-    only: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     variant_rates: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     longer: float = 1
     prepared: bool = False
     service: str = ""
-
-    def runs(self, work: str) -> list[str]:
-        """The variants that are measured on a work."""
-        return [variant for variant in self.variants if work in self.only.get(variant, (work,))]
 
     def rate(self, variant: str, work: str) -> int:
         """About how many records per second are to be expected."""
@@ -103,7 +96,6 @@ PEERS = {
                 q8=15_000,
             ),
         },
-        only=dict.fromkeys(("process-default", "thread-default"), BASIC),
         longer=2,
         service="flink_cluster",
     ),
