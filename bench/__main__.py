@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from datetime import datetime, timezone
-from pathlib import Path
 
 from bench.machine import machine
 from bench.measure import Bench
 from bench.parts import PARTS, Report
-
-RESULTS = Path(__file__).parent / "results"
-
-
-def save(report: Report) -> None:
-    """Keep a report, for comparisons later."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
-    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(f"\nwritten to {path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else f"\nwritten to {path}")
+from bench.reports import HISTORY, save
 
 
 def main(arguments: list[str]) -> None:
@@ -42,6 +30,7 @@ def main(arguments: list[str]) -> None:
     bench.stop()
     save(report)
     if chosen.page:
+        save(report, folder=HISTORY)
         for part in parts.values():
             if part.write_page is not None:
                 part.write_page(report)

@@ -8,14 +8,11 @@ disturbs all of them.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import sys
 import time
 from collections.abc import Callable
-from datetime import datetime, timezone
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from bench.machine import machine, sentence
@@ -26,12 +23,12 @@ from bench.nexmark.oracle import Oracle
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.source import nexmark_events
 from bench.page import PERFORMANCE, replace_section, table
+from bench.reports import HISTORY, save
 from firesteel.common import Configuration
 from firesteel.connectors.discarding import DiscardingSink
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution.spark.session import spark_session
 
-RESULTS = Path(__file__).parent.parent / "results"
 BATCH = 4096
 WARM_UP = 0.3
 Report = dict[str, Any]
@@ -149,11 +146,9 @@ def main(arguments: list[str]) -> None:
     report["queries"] = measure(bench, names, events, repetitions)
     bench.stop()
 
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"nexmark-{datetime.now(timezone.utc):%Y%m%d-%H%M%S}.json"
-    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(f"\nwritten to {path.relative_to(Path.cwd())}" if path.is_relative_to(Path.cwd()) else f"\nwritten to {path}")
+    save(report, "nexmark")
     if chosen.page:
+        save(report, "nexmark", HISTORY)
         replace_section(PERFORMANCE, "nexmark", markdown(report))
 
 

@@ -8,16 +8,15 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from bench.machine import machine
-from bench.peers import report as reports
+from bench.peers import report as comparison
 from bench.peers.catalogue import PEERS, WORKS, Peer
 from bench.peers.run import RUNS, PeerError, run, service, set_up
+from bench.reports import HISTORY, save
 
-RESULTS = Path(__file__).resolve().parent.parent / "results"
 CHECKED, CHECKED_IF_SLOW = 60_000, 5_000
 """Records of the runs whose results are compared."""
 SLOW = 10_000
@@ -77,7 +76,7 @@ def measure(good: list[tuple[Peer, list[tuple[str, str]]]], seconds: float, repe
             with standing(report, peer, next(iter(WORKS))):
                 for variant, work in pairs:
                     measure_one(peer, variant, work, seconds, repetition, report)
-        save(report)
+        save(report, "peers")
 
 
 def measure_one(peer: Peer, variant: str, work: str, seconds: float, repetition: int, report: Report) -> None:
@@ -132,13 +131,14 @@ def main(arguments: list[str]) -> None:
     )
     chosen = parser.parse_args(arguments)
     if chosen.results:
-        report = reports.merged([json.loads(path.read_text(encoding="utf-8")) for path in chosen.results])
+        report = comparison.merged([json.loads(path.read_text(encoding="utf-8")) for path in chosen.results])
     else:
         seconds, repetitions = (1, 1) if chosen.quick else (SECONDS, chosen.repetitions)
         report = compare(chosen.peers or list(PEERS), chosen.work or list(WORKS), seconds, repetitions)
-    print("\n" + reports.markdown(report))
+    print("\n" + comparison.markdown(report))
     if chosen.page:
-        reports.write_page(report)
+        save(report, "peers", HISTORY)
+        comparison.write_page(report)
 
 
 def compare(names: list[str], works: list[str], seconds: float, repetitions: int) -> Report:
@@ -149,15 +149,6 @@ def compare(names: list[str], works: list[str], seconds: float, repetitions: int
     if not report["failures"]:  # the logs say more about these
         shutil.rmtree(RUNS, ignore_errors=True)
     return report
-
-
-def save(report: Report) -> None:
-    """Write down what has been measured so far, in one file from the first repetition to the last."""
-    RESULTS.mkdir(exist_ok=True)
-    began = datetime.fromisoformat(report["machine"]["time"])
-    path = RESULTS / f"peers-{began:%Y%m%d-%H%M%S}.json"
-    path.write_text(json.dumps(report, indent=2) + "\n", encoding="utf-8")
-    print(f"written to {path}")
 
 
 if __name__ == "__main__":
