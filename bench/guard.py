@@ -12,14 +12,14 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bench import baselines, programs, stages
 from bench.checkpoints import every_epoch
-from bench.compare import Comparison, Ratio, Verdict, compare
+from bench.compare import ELSEWHERE, TOLERANCE, Comparison, Ratio, Verdict, compare
 from bench.machine import machine
 from bench.measure import Bench, Build
 
@@ -29,6 +29,7 @@ SECONDS = 95.0
 FEWEST, MOST = 3, 8
 """Rounds that count. The first one does not: the JVM compiles itself."""
 SAME_MACHINE = ("cpu", "cores", "python", "pyspark")
+"""What makes a kind of machine. Ratios do not depend on its pace, but on what its processor is good at."""
 EPOCHS = {"firesteel.epoch.max-records": 50_000}
 """Small epochs of one size: a short job has several."""
 
@@ -111,26 +112,57 @@ def report(compared: list[Comparison], say: Callable[[str], None]) -> int:
     return 0
 
 
-def load(record: Path) -> tuple[dict[str, Any], dict[str, Ratio]]:
-    """The machine and the ratios of a record."""
-    stored = json.loads(record.read_text(encoding="utf-8"))
-    return stored["machine"], {name: Ratio(**fields) for name, fields in stored["ratios"].items()}
+@dataclass(frozen=True)
+class Record:
+    """What was measured once, and where."""
+
+    machine: dict[str, Any]
+    ratios: dict[str, Ratio]
+
+    def differences(self, machine: dict[str, Any]) -> list[str]:
+        """What is of another kind on a machine; nothing if ratios can be compared closely."""
+        of_here = [(name, self.machine[name], machine[name]) for name in SAME_MACHINE]
+        return [f"{name} {recorded}, now {now}" for name, recorded, now in of_here if recorded != now]
 
 
-def store(record: Path, where: dict[str, Any], ratios: dict[str, Ratio]) -> None:
-    """Keep ratios for later comparisons."""
-    rounded = {
+def load(file: Path) -> list[Record]:
+    """All records, the last one first: one per kind of machine."""
+    if not file.exists():
+        return []
+    stored = json.loads(file.read_text(encoding="utf-8"))
+    return [
+        Record(each["machine"], {name: Ratio(**fields) for name, fields in each["ratios"].items()}) for each in stored
+    ]
+
+
+def store(file: Path, new: Record) -> None:
+    """Keep a record for later comparisons, instead of the one of the same kind of machine."""
+    kept = [new, *(record for record in load(file) if record.differences(new.machine))]
+    written = [{"machine": record.machine, "ratios": _rounded(record.ratios)} for record in kept]
+    file.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+def _rounded(ratios: dict[str, Ratio]) -> dict[str, Any]:
+    return {
         name: {**asdict(each), "median": round(each.median, 4), "spread": round(each.spread, 4)}
         for name, each in ratios.items()
     }
-    record.write_text(json.dumps({"machine": where, "ratios": rounded}, indent=2) + "\n", encoding="utf-8")
 
 
-def caveats(recorded: dict[str, Any], now: dict[str, Any]) -> list[str]:
+def nearest(records: list[Record], machine: dict[str, Any]) -> Record:
+    """The record of the same kind of machine, or the last one; an empty one if there is none at all."""
+    alike = [record for record in records if not record.differences(machine)]
+    return next(iter([*alike, *records]), Record(machine, {}))
+
+
+def caveats(record: Record, now: dict[str, Any]) -> list[str]:
     """Why the comparison may mislead: other machines, other versions, others at work."""
-    other = [f"{name} {recorded[name]}, now {now[name]}" for name in SAME_MACHINE if recorded[name] != now[name]]
-    said = [f"recorded elsewhere ({'; '.join(other)}): ratios may differ for that alone"] if other else []
-    for when, busy in (("when the ratios were recorded", recorded["load"]), ("now", now["load"])):
+    other = record.differences(now)
+    said = []
+    if other:
+        said.append(f"recorded elsewhere ({'; '.join(other)}): only what moved by more than {ELSEWHERE:.0%} counts")
+        said.append("to compare closely, record what is there before your change: make bench-quick ARGS=--record")
+    for when, busy in (("when the ratios were recorded", record.machine["load"]), ("now", now["load"])):
         if busy > BUSY:
             said.append(f"the machine was busy {when} (load {busy}): a job suffers more from that than a loop")
     return said
@@ -138,7 +170,9 @@ def caveats(recorded: dict[str, Any], now: dict[str, Any]) -> list[str]:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="make bench-quick", description=__doc__)
-    parser.add_argument("--record", action="store_true", help="rewrite bench/recorded.json with what is measured now")
+    parser.add_argument(
+        "--record", action="store_true", help="keep what is measured in bench/recorded.json, for this kind of machine"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="how long to measure")
     chosen = parser.parse_args(arguments)
     where = machine()
@@ -149,12 +183,13 @@ def main(arguments: list[str]) -> int:
         ratios = measure(bench, chosen.seconds - (time.perf_counter() - began))
     finally:
         bench.stop()
-    recorded, before = load(RECORD) if RECORD.exists() else (where, {})
-    for caveat in caveats(recorded, where):
+    record = nearest(load(RECORD), where)
+    for caveat in caveats(record, where):
         print(caveat)
-    code = report(compare(before, ratios), print)
+    tolerance = ELSEWHERE if record.differences(where) else TOLERANCE
+    code = report(compare(record.ratios, ratios, tolerance), print)
     if chosen.record:
-        store(RECORD, where, ratios)
+        store(RECORD, Record(where, ratios))
         print(f"recorded in {RECORD.name}")
         return 0
     return code

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.compare import Comparison, Ratio, Verdict, compare
-from bench.guard import RECORD, caveats, load, more_rounds, report, store
+from bench.compare import ELSEWHERE, Comparison, Ratio, Verdict, compare
+from bench.guard import RECORD, Record, caveats, load, more_rounds, nearest, report, store
 
 
 def higher(median: float, spread: float = 0.02) -> Ratio:
@@ -77,21 +77,47 @@ def test_rounds_go_on_while_another_one_fits_into_the_time(done: int, elapsed: f
     assert more_rounds(done, elapsed, seconds=100.0) is more
 
 
+HERE = {"cpu": "one", "cores": 2, "python": "3.11.7", "pyspark": "4.3.0", "load": 0.1}
+THERE = {**HERE, "cpu": "other"}
+
+
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
-    ratios = {"one": higher(0.3), "other": lower(1.2, 0.1)}
-    store(tmp_path / "record.json", {"cpu": "some"}, ratios)
-    assert load(tmp_path / "record.json") == ({"cpu": "some"}, ratios)
+    record = Record(HERE, {"one": higher(0.3), "other": lower(1.2, 0.1)})
+    store(tmp_path / "records.json", record)
+    assert load(tmp_path / "records.json") == [record]
 
 
-def test_the_record_of_the_project_can_be_read() -> None:
-    where, ratios = load(RECORD)
-    assert where["cores"] and ratios["running sum to its loop"].higher_is_better
+def test_each_kind_of_machine_has_one_record_and_the_last_one_comes_first(tmp_path: Path) -> None:
+    file = tmp_path / "records.json"
+    for machine, median in ((HERE, 1), (THERE, 2), ({**HERE, "load": 0.2}, 3)):
+        store(file, Record(machine, {"ratio": higher(median)}))
+    assert [record.ratios["ratio"].median for record in load(file)] == [3, 2]
+
+
+def test_ratios_are_compared_with_those_of_the_same_kind_of_machine_or_the_last_ones() -> None:
+    last, older = Record(THERE, {}), Record(HERE, {})
+    assert nearest([last, older], {**HERE, "load": 3.0}) is older
+    assert nearest([last, older], {**HERE, "cores": 8}) is last
+    assert nearest([], HERE) == Record(HERE, {})
+
+
+def test_the_records_of_the_project_can_be_read() -> None:
+    for record in load(RECORD):
+        assert record.machine["cores"] and record.ratios["running sum to its loop"].higher_is_better
+
+
+def test_between_kinds_of_machine_only_large_moves_count() -> None:
+    before, now = {"step": lower(0.29), "broken": lower(0.29)}, {"step": lower(0.36), "broken": lower(0.50)}
+    assert [each.verdict for each in compare(before, now)] == [Verdict.WORSE, Verdict.WORSE]
+    assert [each.verdict for each in compare(before, now, ELSEWHERE)] == [Verdict.SAME, Verdict.WORSE]
 
 
 def test_another_machine_and_a_busy_one_are_mentioned() -> None:
-    quiet = {"cpu": "one", "cores": 2, "python": "3.11.7", "pyspark": "4.3.0", "load": 0.1}
-    assert caveats(quiet, quiet) == []
-    other, busy_now = caveats(quiet, {**quiet, "cpu": "other", "load": 7.0})
-    assert other.startswith("recorded elsewhere (cpu one, now other)")
+    quiet = Record(HERE, {})
+    assert caveats(quiet, HERE) == []
+    other, what_to_do, busy_now = caveats(quiet, {**THERE, "load": 7.0})
+    assert other.startswith("recorded elsewhere (cpu one, now other): only what moved by more than 40%")
+    assert "ARGS=--record" in what_to_do
     assert busy_now.startswith("the machine was busy now (load 7.0)")
-    assert caveats({**quiet, "load": 3.0}, quiet)[0].startswith("the machine was busy when the ratios were recorded")
+    busy_then = Record({**HERE, "load": 3.0}, {})
+    assert caveats(busy_then, HERE)[0].startswith("the machine was busy when the ratios were recorded")
