@@ -6,10 +6,12 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from bench import programs
-from bench.measure import Bench, Build, JobRun
+from bench.measure import Bench, Build
+
+Measured = TypeVar("Measured")
 
 UPDATES = 1000
 """Updates per epoch of the jobs with state of different sizes."""
@@ -17,7 +19,7 @@ KINDS = ("changes", "full", "none")
 """What epochs write: what has changed, everything, or nothing because the checkpoint before is still being written."""
 
 
-def every_epoch(run: Callable[[dict[str, Any]], JobRun]) -> JobRun:
+def every_epoch(run: Callable[[dict[str, Any]], Measured]) -> Measured:
     """Run a job with a checkpoint after each epoch, in a directory that is gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="firesteel-bench-") as directory:
         return run({"execution.checkpointing.interval": "1 ms", "execution.checkpointing.dir": directory})

@@ -30,10 +30,9 @@ FEWEST, MOST = 3, 8
 """Rounds that count. The first one does not: the JVM compiles itself."""
 SAME_MACHINE = ("cpu", "cores", "python", "pyspark")
 """What makes a kind of machine. Ratios do not depend on its pace, but on what its processor is good at."""
-EPOCHS = {"firesteel.epoch.max-records": 50_000}
-"""Small epochs of one size: a short job has several."""
+EPOCHS = 10
+"""How many a job has, of one size. They are large: what an epoch costs without records is a ratio of its own."""
 
-SUMMED = 1_000_000
 BUSY = 0.5
 """Load of a machine on which others are at work."""
 
@@ -45,28 +44,36 @@ HIGHER_IS_BETTER = {"running sum to its loop", "stateless to its loop", "tumblin
 def measure_round(bench: Bench) -> Round:
     """Each ratio once."""
     started = time.perf_counter()
-    summing: Build = partial(programs.running_sum, records=SUMMED, keys=10_000)
-    rates = {
-        "running sum": (summing, partial(baselines.running_sum, keys=10_000), SUMMED),
-        "stateless": (partial(programs.stateless, records=2_000_000), baselines.stateless, 2_000_000),
+    rates: dict[str, tuple[Callable[..., None], Callable[..., Any], int]] = {
+        "running sum": (
+            partial(programs.running_sum, keys=10_000),
+            partial(baselines.running_sum, keys=10_000),
+            3_000_000,
+        ),
+        "stateless": (programs.stateless, baselines.stateless, 8_000_000),
         "tumbling window": (
-            partial(programs.tumbling_windows, records=500_000, keys=1000),
+            partial(programs.tumbling_windows, keys=1000),
             partial(baselines.tumbling_windows, keys=1000),
-            500_000,
+            2_000_000,
         ),
     }
     ratios: Round = {}
-    for name, (build, loop, records) in rates.items():
+    for name, (program, loop, records) in rates.items():
         nanoseconds = baselines.nanoseconds_of(loop, records)
-        rate = bench.run(build, records, 0.3, EPOCHS).records_per_second
+        run = partial(_rate, bench, partial(program, records=records), records)
+        rate = run({})
         ratios[f"{name} to its loop"] = rate * nanoseconds / 1e9
         if name == "running sum":
-            saved = every_epoch(lambda options: bench.run(summing, SUMMED, 0.3, {**EPOCHS, **options}))
-            ratios[_CHECKPOINTED] = saved.records_per_second / rate
+            ratios[_CHECKPOINTED] = every_epoch(run) / rate
     bare, empty = bench.bare_jobs(8), bench.empty_epochs(1.5)
     ratios["empty epoch to a bare Spark job"] = statistics.median(empty) / statistics.median(bare)
     print(f"    {time.perf_counter() - started:.0f} s", end="", flush=True)
     return {**ratios, **_steps()}
+
+
+def _rate(bench: Bench, build: Build, records: int, options: dict[str, Any]) -> float:
+    epochs = {"firesteel.epoch.max-records": records // EPOCHS}
+    return bench.run(build, records, 0.3, {**epochs, **options}).records_per_second
 
 
 def _steps() -> Round:
