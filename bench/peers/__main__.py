@@ -122,7 +122,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--work", action="append", choices=list(WORKS), help="may be repeated; all if not given")
     parser.add_argument("--repetitions", type=int, default=3, help="each figure is the median of so many runs")
     parser.add_argument("--quick", action="store_true", help="few records, one repetition: to see that it runs")
-    parser.add_argument("--page", action="store_true", help="write table and chart to docs/performance.md")
+    parser.add_argument("--page", action="store_true", help="write them to docs/performance.md and README.md")
     parser.add_argument(
         "--results",
         type=Path,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ def best_of(rates: Cells) -> dict[tuple[str, str], float]:
 def markdown(report: Mapping[str, Any]) -> str:
     """The measured part of the page, without the chart."""
     rates = medians(report["runs"], "rate")
-    works = [work for work in WORKS if any(where[2] == work for where in rates)]
+    works = _works(rates)
     parts = [
         f"{sentence(report['machine'])} Records (of Nexmark: events) per second in the steady state, the median of "
         f"{_repetitions(report['runs'])} runs. The quickest engine of a column is bold.",
@@ -65,6 +65,24 @@ def markdown(report: Mapping[str, Any]) -> str:
     ]
     parts += [f"- {note}" for note in _notes(report)]
     return "\n\n".join(part for part in ("\n\n".join(parts[:3]), "\n".join(parts[3:])) if part)
+
+
+def summary(report: Mapping[str, Any]) -> str:
+    """The short form: a row per work, the best variant of each engine."""
+    best = best_of(medians(report["runs"], "rate"))
+    peers = [peer for peer in PEERS.values() if any(name == peer.name for name, _ in best)]
+    rows = []
+    for work in _works(best):
+        rates = [best.get((peer.name, work)) for peer in peers]
+        highest = max((rate for peer, rate in zip(peers, rates) if rate and peer.name != "loop"), default=0)
+        rows.append([WORKS[work], *(_shown(rate, rate == highest) for rate in rates)])
+    return page.table(["records per second", *(peer.title for peer in peers)], rows)
+
+
+def _works(figures: Iterable[tuple[str, ...]]) -> list[str]:
+    """The works that there are figures of, in their order. A work comes last in what a figure is found by."""
+    measured = {where[-1] for where in figures}
+    return [work for work in WORKS if work in measured]
 
 
 def _repetitions(runs: Sequence[Run]) -> str:
@@ -115,7 +133,7 @@ def chart(report: Mapping[str, Any], folder: Path = PICTURES) -> Path:
     from bench import plots  # needs matplotlib, which tests of the rest do not
 
     best = best_of(medians(report["runs"], "rate"))
-    works = [work for work in WORKS if any(each == work for _, each in best)]
+    works = _works(best)
     bars = {
         peer.title: [best.get((peer.name, work)) for work in works]
         for peer in PEERS.values()
@@ -125,9 +143,10 @@ def chart(report: Mapping[str, Any], folder: Path = PICTURES) -> Path:
     return plots.bar_chart("peers", title, "records/s", [WORKS[work] for work in works], bars, folder, log=True)
 
 
-def write_page(report: Mapping[str, Any], path: Path = page.PERFORMANCE) -> None:
-    """Put table and chart on the page."""
+def write_page(report: Mapping[str, Any]) -> None:
+    """Put table and chart on the performance page, and the short table into the README."""
     from bench import plots
 
-    shown = plots.shown("records per second of each engine, by work", chart(report), path)
-    page.replace_section(path, "peers", f"{markdown(report)}\n\n{shown}")
+    shown = plots.shown("records per second of each engine, by work", chart(report), page.PERFORMANCE)
+    page.replace_section(page.PERFORMANCE, "peers", f"{markdown(report)}\n\n{shown}")
+    page.replace_section(page.README, "peers", summary(report))

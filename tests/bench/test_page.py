@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from bench.page import PERFORMANCE, PageError, replace_section, table
+from bench.page import PERFORMANCE, README, PageError, replace_section, table
 
 PAGE = """# Title
 
@@ -55,10 +56,11 @@ def test_a_page_without_the_markers_is_refused_and_left_alone(page: Path, text: 
     assert page.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("name", ["peers", "nexmark", "curves", "steps"])
-def test_the_performance_page_has_its_sections(tmp_path: Path, name: str) -> None:
-    copy = tmp_path / "performance.md"
-    copy.write_text(PERFORMANCE.read_text(encoding="utf-8"), encoding="utf-8")
+@pytest.mark.parametrize(
+    ("page", "name"), [*((PERFORMANCE, name) for name in ("peers", "nexmark", "curves", "steps")), (README, "peers")]
+)
+def test_the_pages_of_the_project_have_their_sections(tmp_path: Path, page: Path, name: str) -> None:
+    copy = Path(shutil.copy(page, tmp_path))
     replace_section(copy, name, "measured")
     assert f"<!-- {name}: written by the tool -->\n\nmeasured\n\n<!-- end of {name} -->" in copy.read_text(
         encoding="utf-8"

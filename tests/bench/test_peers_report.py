@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bench.peers.catalogue import PEERS
-from bench.peers.report import best_of, markdown, medians, merged
+from bench.peers.report import best_of, markdown, medians, merged, summary
 
 MACHINE = {
     "time": "2026-01-02T03:04:05+00:00", "cpu": "a processor", "cores": 2, "load": 0.1, "system": "Linux",
@@ -68,6 +68,15 @@ def test_the_table_has_a_row_per_variant_and_marks_the_quickest_engine_of_a_work
     assert "| Firesteel | **900,000** | - |" in lines
     assert "| Bytewax, one worker | 500,000 | - |" in lines
     assert "| Bytewax, two processes | 300,000 | **600,000** |" in lines
+
+
+def test_the_short_table_has_a_row_per_work_and_the_best_variant_of_each_engine() -> None:
+    assert summary(REPORT).splitlines() == [
+        "| records per second | a plain loop, one core | Firesteel | Bytewax |",
+        "| --- | --- | --- | --- |",
+        "| keyed running sum | 3,000,000 | **900,000** | 500,000 |",
+        "| Nexmark q0 | - | - | **600,000** |",
+    ]
 
 
 def test_the_table_says_versions_start_up_and_what_is_missing() -> None:
