@@ -19,6 +19,7 @@ from tests.chaos.faults import mark_of
 from tests.chaos.program import KEYS, has_checkpoints, savepoints
 from tests.chaos.state import stored_state
 from tests.cluster.standalone import StandaloneCluster
+from tests.written_files import visible_files
 
 Victims = Callable[[int, int], tuple[str, list[int]]]
 """From the number of the turn and a slot process that has just worked: what it is called, and what to kill."""
@@ -221,9 +222,8 @@ class ChaosRun:
 
     def output(self) -> list[str]:
         """Every line that is visible to a reader of the sink's directory, sorted."""
-        files = [path for path in (self.directory / "output").rglob("*") if path.is_file()]
-        visible = [path for path in files if not any(part.startswith((".", "_")) for part in path.parts[-2:])]
-        return sorted(line for path in visible for line in path.read_text().splitlines())
+        written = visible_files(self.directory / "output")
+        return sorted(line for path in written for line in path.read_text().splitlines())
 
     def states(self) -> list[dict[str, list[Any]]]:
         """The final state: more than once if the job was killed after its savepoint and before it had stopped."""

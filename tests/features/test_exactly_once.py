@@ -31,6 +31,7 @@ from firesteel.testing import CRASH, EPOCH_CUT, InjectedFailure, use_clock
 from tests.features.executors import MakeEnv, collect
 from tests.features.kill_points import POINTS, FailsAt, SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
+from tests.written_files import visible_files
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 60
@@ -44,11 +45,7 @@ def file_sink(base: Path) -> FileSink:
 
 def committed_files(base: Path) -> list[int]:
     """The numbers in all files that a reader sees."""
-    found: list[int] = []
-    for path in base.rglob("*"):
-        if path.is_file() and not any(part.startswith(".") for part in path.relative_to(base).parts):
-            found.extend(map(int, path.read_text().splitlines()))
-    return sorted(found)
+    return sorted(int(line) for path in visible_files(base) for line in path.read_text().splitlines())
 
 
 def leftovers(base: Path) -> list[str]:

@@ -19,6 +19,7 @@ from firesteel.datastream.formats.parquet import ParquetBulkWriters, ParquetColu
 from firesteel.testing import CRASH, EPOCH_CUT, InjectedFailure, ManualClock, element, processing_time, use_clock
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
+from tests.written_files import visible_files
 
 HOUR = 3600 * 1000
 JANUARY_1 = 1704067200000  # 2024-01-01T00:00:00Z
@@ -27,10 +28,9 @@ JANUARY_1 = 1704067200000  # 2024-01-01T00:00:00Z
 def folders(base: Path) -> dict[str, list[str]]:
     """The lines of all files that a reader sees, by folder."""
     found: dict[str, list[str]] = {}
-    for path in base.rglob("*"):
-        parts = path.relative_to(base).parts
-        if path.is_file() and not any(part.startswith(".") for part in parts):
-            found.setdefault("/".join(parts[:-1]), []).extend(path.read_text().splitlines())
+    for path in visible_files(base):
+        folder = "/".join(path.relative_to(base).parts[:-1])
+        found.setdefault(folder, []).extend(path.read_text().splitlines())
     return {folder: sorted(lines) for folder, lines in sorted(found.items())}
 
 

@@ -108,7 +108,7 @@ class LocalStorage(Storage):
 
     def delete(self, path: str) -> None:
         """Delete a file."""
-        if os.path.exists(path):
+        with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
 
     def find(self, path: str) -> FileEntry | None:
@@ -129,9 +129,8 @@ class LocalStorage(Storage):
 
     def prune(self, directory: str) -> None:
         """Delete an empty directory."""
-        if os.path.isdir(directory) and not os.listdir(directory):
-            with contextlib.suppress(OSError):  # something has been put in, or somebody was quicker: both are fine
-                os.rmdir(directory)
+        with contextlib.suppress(OSError):  # something is in it, or somebody was quicker: both are fine
+            os.rmdir(directory)
 
 
 class ArrowStorage(Storage):
@@ -166,7 +165,8 @@ class ArrowStorage(Storage):
     def delete(self, path: str) -> None:
         """Delete a file."""
         if self.find(path) is not None:
-            self._fs.delete_file(path)
+            with contextlib.suppress(FileNotFoundError):  # somebody was quicker
+                self._fs.delete_file(path)
 
     def find(self, path: str) -> FileEntry | None:
         """The file or directory of that path."""
@@ -183,7 +183,8 @@ class ArrowStorage(Storage):
     def prune(self, directory: str) -> None:
         """Delete an empty directory."""
         if self.find(directory) is not None and not self.entries(directory):
-            self._fs.delete_dir(directory)
+            with contextlib.suppress(FileNotFoundError):  # somebody was quicker
+                self._fs.delete_dir(directory)
 
 
 def _entry(info: Any) -> FileEntry:

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from firesteel.model.functions import RuntimeContext
 from firesteel.model.sink import Sink, SinkWriter, WriterContext
+from tests.written_files import visible_files
 
 _opened: list[SinkWriter] = []
 
@@ -56,12 +57,7 @@ def prepare(writer: SinkWriter, end: bool = False) -> tuple[list[Any], Any]:
 
 def visible(base: Path) -> dict[str, str]:
     """What a reader sees: the files without hidden ones, and their text."""
-    found = {}
-    for path in sorted(base.rglob("*")):
-        parts = path.relative_to(base).parts
-        if path.is_file() and not any(part.startswith((".", "_")) for part in parts):
-            found["/".join(parts)] = path.read_text(encoding="utf-8")
-    return found
+    return {path.relative_to(base).as_posix(): path.read_text(encoding="utf-8") for path in visible_files(base)}
 
 
 def hidden(base: Path) -> list[str]:
