@@ -30,8 +30,9 @@ FEWEST, MOST = 3, 8
 """Rounds that count. The first one does not: the JVM compiles itself."""
 SAME_MACHINE = ("cpu", "cores", "python", "pyspark")
 """What makes a kind of machine. Ratios do not depend on its pace, but on what its processor is good at."""
-EPOCHS = 10
-"""How many a job has, of one size. They are large: what an epoch costs without records is a ratio of its own."""
+EPOCHS = 5
+"""How many a job has besides the first ones, which are small. They are large: what an epoch costs without records is a
+ratio of its own."""
 
 BUSY = 0.5
 """Load of a machine on which others are at work."""
@@ -72,7 +73,7 @@ def measure_round(bench: Bench) -> Round:
 
 
 def _rate(bench: Bench, build: Build, records: int, options: dict[str, Any]) -> float:
-    epochs = {"firesteel.epoch.max-records": records // EPOCHS}
+    epochs = {"firesteel.epoch.max-records": records // EPOCHS // bench.parallelism}
     return bench.run(build, records, 0.3, {**epochs, **options}).records_per_second
 
 
