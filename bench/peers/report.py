@@ -71,11 +71,11 @@ def summary(report: Mapping[str, Any]) -> str:
     """The short form: a row per work, the best variant of each engine."""
     best = best_of(medians(report["runs"], "rate"))
     peers = [peer for peer in PEERS.values() if any(name == peer.name for name, _ in best)]
+    highest = _highest(best)
     rows = []
     for work in _works(best):
         rates = [best.get((peer.name, work)) for peer in peers]
-        highest = max((rate for peer, rate in zip(peers, rates) if rate and peer.name != "loop"), default=0)
-        rows.append([WORKS[work], *(_shown(rate, rate == highest) for rate in rates)])
+        rows.append([WORKS[work], *(_shown(rate, rate == highest.get(work)) for rate in rates)])
     return page.table(["records per second", *(peer.title for peer in peers)], rows)
 
 
@@ -83,6 +83,15 @@ def _works(figures: Iterable[tuple[str, ...]]) -> list[str]:
     """The works that there are figures of, in their order. A work comes last in what a figure is found by."""
     measured = {where[-1] for where in figures}
     return [work for work in WORKS if work in measured]
+
+
+def _highest(best: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    """The rate of the quickest engine, by work. The loop is none."""
+    highest: dict[str, float] = {}
+    for (peer, work), rate in best.items():
+        if peer != "loop":
+            highest[work] = max(rate, highest.get(work, 0.0))
+    return highest
 
 
 def _repetitions(runs: Sequence[Run]) -> str:
@@ -93,14 +102,13 @@ def _repetitions(runs: Sequence[Run]) -> str:
 
 
 def _rate_rows(rates: Cells, works: Sequence[str]) -> list[list[str]]:
-    engines = {where: rate for where, rate in rates.items() if where[0] != "loop"}
-    highest = {work: max((rate for (*_, each), rate in engines.items() if each == work), default=0) for work in works}
+    highest = _highest(best_of(rates))
     rows = []
     for peer in PEERS.values():
         for variant in peer.variants:
             row = [rates.get((peer.name, variant, work)) for work in works]
             if any(row):
-                shown = [_shown(rate, rate == highest[work]) for rate, work in zip(row, works)]
+                shown = [_shown(rate, rate == highest.get(work)) for rate, work in zip(row, works)]
                 rows.append([peer.row(variant), *shown])
     return rows
 

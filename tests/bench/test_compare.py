@@ -102,7 +102,9 @@ def test_ratios_are_compared_with_those_of_the_same_kind_of_machine_or_the_last_
 
 
 def test_the_records_of_the_project_can_be_read() -> None:
-    for record in load(RECORD):
+    records = load(RECORD)
+    assert records
+    for record in records:
         assert record.machine["cores"] and record.ratios["running sum to its loop"].higher_is_better
 
 
