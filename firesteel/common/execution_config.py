@@ -98,6 +98,36 @@ class ExecutionConfig:
         """Whether operators without a uid get one."""
         return self._configuration.get(options.AUTO_GENERATE_UIDS)
 
+    # --- records and cancellation ---------------------------------------------------------------
+
+    def enable_object_reuse(self) -> ExecutionConfig:
+        """Hand records to chained operators as they are: for functions that neither change their input nor keep it."""
+        return self._set(options.OBJECT_REUSE, True)
+
+    def disable_object_reuse(self) -> ExecutionConfig:
+        """Copy what can be changed between chained operators. The default."""
+        return self._set(options.OBJECT_REUSE, False)
+
+    def is_object_reuse_enabled(self) -> bool:
+        """Whether records are handed on as they are; false unless enabled."""
+        return self._configuration.get(options.OBJECT_REUSE)
+
+    def get_task_cancellation_interval(self) -> int:
+        """How often a busy function is told again that its job was cancelled, in milliseconds."""
+        return self._configuration.get(options.CANCELLATION_INTERVAL)
+
+    def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
+        """Set how often a busy function is told again that its job was cancelled, in milliseconds."""
+        return self._set(options.CANCELLATION_INTERVAL, interval)
+
+    def get_task_cancellation_timeout(self) -> int:
+        """How long a busy function may take to end after a cancellation, in milliseconds; 0 means for ever."""
+        return self._configuration.get(options.CANCELLATION_TIMEOUT)
+
+    def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
+        """Set how long a busy function may take to end after a cancellation, in milliseconds; 0 means for ever."""
+        return self._set(options.CANCELLATION_TIMEOUT, timeout)
+
     # --- serializers and classes ---------------------------------------------------------------
 
     def register_serializer(
@@ -193,18 +223,6 @@ class ExecutionConfig:
         """What was set; false unless enabled."""
         return self._configuration.get(flink.FORCE_AVRO)
 
-    def enable_object_reuse(self) -> ExecutionConfig:
-        """Without effect: chained operators hand records on by reference in any case."""
-        return self._set(flink.OBJECT_REUSE, True)
-
-    def disable_object_reuse(self) -> ExecutionConfig:
-        """Without effect: chained operators hand records on by reference in any case."""
-        return self._set(flink.OBJECT_REUSE, False)
-
-    def is_object_reuse_enabled(self) -> bool:
-        """What was set; false unless enabled."""
-        return self._configuration.get(flink.OBJECT_REUSE)
-
     def get_latency_tracking_interval(self) -> int:
         """What was set, in milliseconds; 0 unless set."""
         return self._configuration.get(flink.LATENCY_INTERVAL)
@@ -212,22 +230,6 @@ class ExecutionConfig:
     def set_latency_tracking_interval(self, interval: int) -> ExecutionConfig:
         """Without effect: there are no latency markers; the duration of each epoch is measured instead."""
         return self._set(flink.LATENCY_INTERVAL, interval)
-
-    def get_task_cancellation_interval(self) -> int:
-        """What was set, in milliseconds."""
-        return self._configuration.get(flink.CANCELLATION_INTERVAL)
-
-    def set_task_cancellation_interval(self, interval: int) -> ExecutionConfig:
-        """Without effect: a job is cancelled between two epochs, or by ending its Spark job."""
-        return self._set(flink.CANCELLATION_INTERVAL, interval)
-
-    def get_task_cancellation_timeout(self) -> int:
-        """What was set, in milliseconds."""
-        return self._configuration.get(flink.CANCELLATION_TIMEOUT)
-
-    def set_task_cancellation_timeout(self, timeout: int) -> ExecutionConfig:
-        """Without effect: a job is cancelled between two epochs, or by ending its Spark job."""
-        return self._set(flink.CANCELLATION_TIMEOUT, timeout)
 
     def is_use_snapshot_compression(self) -> bool:
         """What was set; false unless set."""

@@ -23,6 +23,7 @@ __all__ = [
     "RUNTIME_MODE",
     "OPERATOR_CHAINING",
     "AUTO_WATERMARK_INTERVAL",
+    "OBJECT_REUSE",
     "AUTO_GENERATE_UIDS",
     "GLOBAL_JOB_PARAMETERS",
     "EXECUTION_TARGET",
@@ -38,10 +39,13 @@ __all__ = [
     "S3_SECRET_KEY",
     "WORK_DIR",
     "PROGRESS",
+    "CANCELLATION_INTERVAL",
+    "CANCELLATION_TIMEOUT",
     "PYTHON_FILES",
     "PYTHON_REQUIREMENTS",
     "PYTHON_ARCHIVES",
     "PYTHON_EXECUTABLE",
+    "PYTHON_LOGGING_LEVEL",
     "LIB_DIR",
     "CHECKPOINT_INTERVAL",
     "CHECKPOINT_MODE",
@@ -122,6 +126,14 @@ AUTO_WATERMARK_INTERVAL = ConfigOption(
     _DURATION,
     200,
     "How often periodic watermark generators are asked.",
+    _GROUP,
+)
+OBJECT_REUSE = ConfigOption(
+    "pipeline.object-reuse",
+    _BOOLEAN,
+    False,
+    "Hand records to chained operators as they are instead of copies: quicker, for functions that neither change their "
+    "input nor keep it.",
     _GROUP,
 )
 AUTO_GENERATE_UIDS = ConfigOption(
@@ -212,6 +224,21 @@ S3_REGION = ConfigOption(
     _GROUP,
 )
 PROGRESS = ConfigOption("firesteel.progress", _BOOLEAN, False, "Show progress on the terminal while jobs run.", _GROUP)
+CANCELLATION_TIMEOUT = ConfigOption(
+    "task.cancellation.timeout",
+    _DURATION,
+    180_000,
+    "How long a function that is busy may take to notice that its job was cancelled; then its process is killed. 0 "
+    "means that it may take for ever.",
+    _GROUP,
+)
+CANCELLATION_INTERVAL = ConfigOption(
+    "task.cancellation.interval",
+    _DURATION,
+    30_000,
+    "How often a function that is still busy is told again that its job was cancelled.",
+    _GROUP,
+)
 
 # --- Python ------------------------------------------------------------------------------------
 
@@ -237,7 +264,13 @@ PYTHON_ARCHIVES = ConfigOption(
 PYTHON_EXECUTABLE = ConfigOption(
     "python.executable", _TEXT, None, "Python of the workers; none means the driver's.", _GROUP
 )
-
+PYTHON_LOGGING_LEVEL = ConfigOption(
+    "python.logging.default.level",
+    EnumValue(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
+    "INFO",
+    "What functions log with Python's `logging` is shown from this level on.",
+    _GROUP,
+)
 LIB_DIR = ConfigOption(
     "firesteel.lib-dir",
     _TEXT,

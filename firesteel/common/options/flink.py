@@ -44,29 +44,11 @@ ATTACHED = ConfigOption(
     True,
     no_meaning="the driver is part of the job: execute() waits for its end, execute_async() does not",
 )
-OBJECT_REUSE = ConfigOption(
-    "pipeline.object-reuse",
-    _BOOLEAN,
-    False,
-    no_meaning="chained operators hand records on by reference in any case",
-)
 LATENCY_INTERVAL = ConfigOption(
     "metrics.latency.interval",
     _DURATION,
     0,
     no_meaning="there are no latency markers; the duration of each epoch is measured instead",
-)
-CANCELLATION_INTERVAL = ConfigOption(
-    "task.cancellation.interval",
-    _DURATION,
-    30_000,
-    no_meaning="a job is cancelled between two epochs, or by ending its Spark job",
-)
-CANCELLATION_TIMEOUT = ConfigOption(
-    "task.cancellation.timeout",
-    _DURATION,
-    180_000,
-    no_meaning="a job is cancelled between two epochs, or by ending its Spark job",
 )
 SNAPSHOT_COMPRESSION = ConfigOption(
     "execution.checkpointing.snapshot-compression",

@@ -185,6 +185,7 @@ def test_flinks_defaults() -> None:
     assert (config.get_task_cancellation_interval(), config.get_task_cancellation_timeout()) == (30_000, 180_000)
     assert config.is_closure_cleaner_enabled() and config.has_auto_generated_uids_enabled()
     assert not config.is_object_reuse_enabled() and not config.has_generic_types_disabled()
+    assert ExecutionConfig().enable_object_reuse().is_object_reuse_enabled()
     assert not config.is_force_avro_enabled() and not config.is_force_kryo_enabled()
     assert config.get_latency_tracking_interval() == 0 and not config.is_use_snapshot_compression()
 
@@ -196,7 +197,6 @@ def test_flinks_defaults() -> None:
         ("disable_generic_types", "has_generic_types_disabled", True),
         ("enable_force_kryo", "is_force_kryo_enabled", True),
         ("enable_force_avro", "is_force_avro_enabled", True),
-        ("enable_object_reuse", "is_object_reuse_enabled", True),
     ],
 )
 def test_settings_without_effect_are_kept_and_warn(setter: str, getter: str, expected: bool) -> None:
