@@ -11,7 +11,7 @@ BENCH  := $(VENV)/.installed-bench
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-services chaos features lint format bench bench-peers bench-quick api-missing lock clean java
+.PHONY: help setup demo test test-services chaos soak features lint format bench bench-peers bench-quick api-missing lock clean java
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -30,6 +30,9 @@ test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100)
 	@$(PY) -m tests.chaos --kills $(or $(KILLS),100)
+
+soak: setup $(BENCH) ## run two jobs for half an hour under load, see what grows, write it to docs/reliability.md (MINUTES=30)
+	@$(PY) -m bench.soak --minutes $(or $(MINUTES),30) --page
 
 features: setup ## run the tests, print which features they prove, write docs/features.md
 	@mkdir -p build && rm -f build/features.json

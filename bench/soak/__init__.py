@@ -1,0 +1,1 @@
+"""A job that runs for half an hour under load, watched from outside: does anything grow that should not?"""
