@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import threading
 import uuid
 import weakref
@@ -20,6 +19,7 @@ from firesteel.connectors.open_splits import OpenSplits
 from firesteel.connectors.spark_rows import rows_to_dataframe
 from firesteel.errors import CheckpointError, ConfigurationError, JobError
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
+from firesteel.state.work_directory import process_folder
 
 __all__ = ["DataFrameSource", "rows_to_dataframe"]
 
@@ -102,7 +102,7 @@ class DataFrameSource(Source):
         if self._directory is None:
             name = f"firesteel-dataframe-{uuid.uuid4().hex}"
             if self._work_directory is None:
-                self._directory = os.path.join(tempfile.mkdtemp(prefix="firesteel-"), name)
+                self._directory = os.path.join(process_folder("dataframe"), name)
                 weakref.finalize(self, shutil.rmtree, os.path.dirname(self._directory), ignore_errors=True)
             else:
                 base = self._work_directory

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
 from firesteel.state.filesystem import LocalFileStore
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, discard, find_manifest
+from firesteel.state.work_directory import process_folder
 
 log = logging.getLogger("firesteel.checkpoints")
 _MAX_CHANGES = 32
@@ -98,7 +98,7 @@ class CheckpointCoordinator:
             return None
         directory = self.settings.directory
         if directory is None:
-            directory = tempfile.mkdtemp(prefix="firesteel-checkpoints-")
+            directory = process_folder("checkpoints")
             self._temporary = True
         return CheckpointStore(directory)
 

@@ -183,9 +183,7 @@ class SubtaskHost:
     ) -> None:
         assert task.store_directory is not None
         request = task.request
-        result.state_file = (
-            f"{request.checkpoint_id}-{task.level}-{task.index}-{request.generation}-{task.attempt}.state"
-        )
+        result.state_file = state_file_name(task)
         result.snapshot_uids = list(report.snapshots)
         result.stateful_uids = [uid for uid, snapshot in report.snapshots.items() if snapshot.has_state]
         try:
@@ -270,6 +268,17 @@ def _local_copy(path: str) -> str:
 
     copy: str = SparkFiles.get(os.path.basename(path))
     return copy
+
+
+def state_file_name(task: LevelTask) -> str:
+    """The name of what a subtask stores for a checkpoint.
+
+    The job's id makes it one of this start of the program only: what a process that should be dead writes, long after
+    its job was started anew, is never taken for what its successor has written.
+    """
+    request = task.request
+    number = f"{request.checkpoint_id}-{task.level}-{task.index}-{request.generation}"
+    return f"{number}-{task.attempt}-{task.job_id}.state"
 
 
 _POISON_EDGE = -2

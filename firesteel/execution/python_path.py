@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 
 from firesteel.common import Configuration
 from firesteel.common.options import LIB_DIR, PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.common.warnings import warn_once
 from firesteel.errors import ConfigurationError
+from firesteel.state.work_directory import process_folder
 
 
 def importable_root(path: str) -> str:
@@ -34,7 +34,7 @@ def library_directory(configuration: Configuration) -> str | None:
 def install_requirements(requirements: str) -> str:
     """Install a requirements file (``file`` or ``file#directory of packages``) into a new folder."""
     path, _, packages = requirements.partition("#")
-    folder = tempfile.mkdtemp(prefix="firesteel-packages-")
+    folder = process_folder("packages")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "-r", path]
     if packages:
         command += ["--no-index", "--find-links", packages]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from firesteel.common import Configuration
 from firesteel.common.options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.execution.python_path import importable_root, install_requirements, library_directory
 from firesteel.execution.spark.session import is_local
+from firesteel.state.work_directory import process_folder
 
 _shipped: set[tuple[str, str]] = set()
 """(application, file): what has been sent already."""
@@ -66,7 +66,7 @@ def _ship_requirements(context: Any, requirements: str) -> str:
 
     def ship() -> None:
         folder = install_requirements(requirements)
-        archive = shutil.make_archive(os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), name), "zip", folder)
+        archive = shutil.make_archive(os.path.join(process_folder("ship"), name), "zip", folder)
         context.addArchive(f"{archive}#{name}")
 
     _once(context, name, ship)
@@ -78,7 +78,7 @@ def _single_file(path: str) -> str:
     if not os.path.isdir(path):
         return path
     name = f"{os.path.basename(path)}-{hashlib.sha256(path.encode()).hexdigest()[:12]}.zip"
-    packed = os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), name)
+    packed = os.path.join(process_folder("ship"), name)
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         _add_package(archive, path, importable_root(path))
     return packed
@@ -86,7 +86,7 @@ def _single_file(path: str) -> str:
 
 def _package_zip() -> str:
     """Firesteel and cloudpickle as a zip file that Python can import from."""
-    path = os.path.join(tempfile.mkdtemp(prefix="firesteel-ship-"), "firesteel.zip")
+    path = os.path.join(process_folder("ship"), "firesteel.zip")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for package in (firesteel, cloudpickle):
             folder = os.path.dirname(os.path.abspath(package.__file__ or ""))

@@ -16,7 +16,7 @@ from typing import Any
 from firesteel.errors import StateError
 from firesteel.state.backend import Frozen
 from firesteel.state.rocksdb.reader import FrozenSource
-from firesteel.state.rocksdb.work_directory import WorkDirectory
+from firesteel.state.work_directory import WorkDirectory
 
 _SMALLEST_BUFFER = 1 << 20
 
@@ -48,7 +48,7 @@ class Disk:
 
         if self._closed:
             raise StateError("the RocksDB state of a closed operator is used")
-        self._directory = WorkDirectory(self._parent)
+        self._directory = WorkDirectory(self._parent, "rocksdb")
         settings = rocksdict.Options(raw_mode=True)
         settings.create_if_missing(True)
         buffers = max(_SMALLEST_BUFFER, self._memory // 2)

@@ -17,9 +17,9 @@ from firesteel.model.state import ValueStateDescriptor
 from firesteel.state.backend import Frozen, KeyedStateBackend
 from firesteel.state.handles import StateHandles
 from firesteel.state.rocksdb import RocksDBBackend
-from firesteel.state.rocksdb.work_directory import PREFIX, WorkDirectory
 from firesteel.state.snapshots import OperatorSnapshot, decode
 from firesteel.state.store import CheckpointStore
+from firesteel.state.work_directory import PREFIX, WorkDirectory
 from tests.contract.state.backends import KINDS, Kind
 from tests.contract.state.test_model import KEYS, NAMESPACES, Run, new_subject
 
@@ -161,11 +161,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 
 def test_the_files_of_a_killed_process_are_deleted_by_the_next_one(tmp_path: Path) -> None:
-    in_use = WorkDirectory(str(tmp_path))
+    in_use = WorkDirectory(str(tmp_path), "rocksdb")
     run = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path)], cwd=ROOT, timeout=60, check=False)
     assert run.returncode == -signal.SIGKILL
     assert len(frozen_copies(tmp_path)) == 1
-    after = WorkDirectory(str(tmp_path))
+    after = WorkDirectory(str(tmp_path), "rocksdb")
     assert {path.name for path in tmp_path.glob(f"{PREFIX}*")} == {Path(each.path).name for each in (in_use, after)}
     in_use.delete()
     after.delete()
