@@ -11,7 +11,9 @@ from typing import Any, NoReturn
 
 from firesteel.cli.program import run_program
 from firesteel.cli.settings import add_settings, settings_from, with_settings
+from firesteel.common import Configuration
 from firesteel.errors import ConfigurationError, ProgramError
+from firesteel.execution.spark.session import parallelism_before_start
 from firesteel.plan.executor import DriverSink, Executor, substitute_executor
 from firesteel.plan.explain import execution_plan_json, explain_text
 from firesteel.plan.job_plan import JobPlan
@@ -105,6 +107,10 @@ class _PlanReached(BaseException):
 
 class _PlanTaker(Executor):
     """Runs nothing: hands the plan over and stops the program."""
+
+    def default_parallelism(self, configuration: Configuration) -> int | None:
+        """What the settings say: no cluster is asked."""
+        return parallelism_before_start(configuration)
 
     def submit(self, plan: JobPlan, driver_sinks: Mapping[str, DriverSink], detached: bool) -> NoReturn:
         raise _PlanReached(plan)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
-import re
+from pathlib import Path
 from typing import Any, TypeVar
 
 from firesteel.common import options
@@ -20,12 +21,24 @@ from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.datastream.state_backend import StateBackend
 from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.errors import ConfigurationError
+from firesteel.plan.executor import executor_for
 
 T = TypeVar("T")
 _S = TypeVar("_S", bound="EnvironmentSettings")
 
 _BUFFER_TIMEOUT = ConfigOption("execution.buffer-timeout.interval", DurationValue(), 100)
-_LOCAL_MASTER = re.compile(r"local\[(\d+)\]")
+
+_CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
+
+
+def _usable_cores() -> int:
+    """The cores that this process may use, counted as Java does for ``local[*]``: a container may be given fewer."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        quota, period = _CPU_QUOTA.read_text().split()
+    except (OSError, ValueError):
+        return cores
+    return cores if quota == "max" else max(1, min(cores, math.ceil(int(quota) / int(period))))
 
 
 class EnvironmentSettings:
@@ -37,7 +50,7 @@ class EnvironmentSettings:
         self._session = session
         self._config = ExecutionConfig(self._configuration)
         self._checkpoint_config = CheckpointConfig(self._configuration)
-        self._default_local_parallelism = os.cpu_count() or 1
+        self._default_local_parallelism = _usable_cores()
         self._time_characteristic = TimeCharacteristic.EventTime
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
         self._changelog = False
@@ -66,14 +79,15 @@ class EnvironmentSettings:
         return self
 
     def get_parallelism(self) -> int:
-        """The parallelism of operators that set none: as set, else the cores that Spark has."""
+        """The parallelism of operators that set none: as set, else the cores that Spark has.
+
+        A cluster is asked for its cores, and for that a SparkSession is started if there is none.
+        """
         parallelism = self._configuration.get(options.PARALLELISM)
         if parallelism is not None:
             return parallelism
-        if self._session is not None:
-            return int(self._session.sparkContext.defaultParallelism)
-        local = _LOCAL_MASTER.fullmatch(self._configuration.get(options.MASTER) or "")
-        return int(local.group(1)) if local else self._default_local_parallelism
+        known = executor_for(self._configuration, self._session).default_parallelism(self._configuration)
+        return self._default_local_parallelism if known is None else known
 
     def set_max_parallelism(self: _S, max_parallelism: int) -> _S:
         """Set the number of key groups, which is the highest parallelism a job can ever be rescaled to."""

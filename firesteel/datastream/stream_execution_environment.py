@@ -68,7 +68,8 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
 
         :param configuration: Settings to start with; a copy is taken.
         :param spark: The SparkSession to run on. Without one, a session is made (or the active one taken) when the
-            first job starts, on ``local[*]`` unless ``firesteel.master`` says otherwise.
+            first job starts: where ``firesteel.master`` says, else where spark-submit or Spark's own settings say,
+            else on ``local[*]``.
         """
         if configuration is not None and not isinstance(configuration, Configuration):
             raise arguments.wrong_argument(

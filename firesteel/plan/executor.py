@@ -48,6 +48,10 @@ class Executor(ABC):
             that breakpoints in user functions work with the in-process executor) and has ended when this returns.
         """
 
+    def default_parallelism(self, configuration: Configuration) -> int | None:
+        """The parallelism of operators that set none; None: as many as this machine has cores."""
+        return None
+
 
 _substitutes: list[Executor] = []
 """Executors that stand in for the configured one; the last one counts."""

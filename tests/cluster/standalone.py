@@ -62,6 +62,9 @@ class Daemon:
             found += [int(path.name)] if mine else []
         return found
 
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
     def kill(self) -> None:
         """Kill it and its executors, as a machine that loses its power would."""
         if self._process.poll() is None:
@@ -88,6 +91,10 @@ class StandaloneCluster:
         }
         for worker in self.workers.values():
             worker.wait_for("Successfully registered with master")
+
+    def running_workers(self) -> list[str]:
+        """The hosts that no test has killed."""
+        return [host for host, worker in self.workers.items() if worker.is_running()]
 
     def executors(self) -> list[int]:
         """The Java processes of the executors on all hosts."""

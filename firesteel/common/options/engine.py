@@ -159,7 +159,12 @@ EXECUTION_TARGET = ConfigOption(
     _GROUP,
 )
 MASTER = ConfigOption(
-    "firesteel.master", _TEXT, "local[*]", "Spark master to run on where no SparkSession is given.", _GROUP
+    "firesteel.master",
+    _TEXT,
+    None,
+    "Spark master to run on where no SparkSession is given or running; none means what spark-submit or Spark's own "
+    "configuration says, else `local[*]`.",
+    _GROUP,
 )
 EPOCH_MAX_RECORDS = ConfigOption(
     "firesteel.epoch.max-records",

@@ -12,7 +12,7 @@ from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
 from firesteel.execution.spark.dependencies import Dependencies
 from firesteel.execution.spark.relay import SlotSettings, close_job, relay
-from firesteel.execution.spark.session import executor_count, executor_slots, is_local
+from firesteel.execution.spark.resources import executor_count, executor_slots, is_local
 from firesteel.execution.worker_plan import worker_plan
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec

@@ -16,7 +16,7 @@ import firesteel
 from firesteel.common import Configuration
 from firesteel.common.options import PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.execution.python_path import importable_root, install_requirements, library_directory
-from firesteel.execution.spark.session import is_local
+from firesteel.execution.spark.resources import is_local
 from firesteel.state.work_directory import process_folder
 
 _shipped: set[tuple[str, str]] = set()

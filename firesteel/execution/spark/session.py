@@ -9,7 +9,15 @@ from typing import Any
 
 from firesteel.common import Configuration
 from firesteel.common.options import MASTER, PYTHON_EXECUTABLE
+from firesteel.common.warnings import warn_once
 from firesteel.errors import ConfigurationError
+from firesteel.execution.spark.resources import is_local_master, local_cores
+from firesteel.execution.spark.submission import is_submitted, is_submitted_to_cluster, submitted_settings
+
+LOCAL_MASTER = "local[*]"
+"""Where jobs run if nobody says where: on all cores of this machine."""
+
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 _SETTINGS = {
     # Over TCP every Python task waits about 40 ms at its end for a delayed acknowledgement.
@@ -45,34 +53,144 @@ _LOCAL_SETTINGS = {
 }
 
 
+_CLUSTER_SETTINGS = {
+    # The path of a Unix socket is short. Spark would take the JVM's temporary directory: on YARN that is the
+    # container's own, and too long. Only the owner may connect, and names cannot be guessed.
+    "spark.python.unix.domain.socket.dir": "/tmp",
+}
+
+
 def spark_session(configuration: Configuration) -> Any:
     """The running SparkSession, or a new one with settings that suit the engine.
 
-    ``spark.*`` keys of the configuration go to Spark; they win over ours.
+    The new one runs where the program says (``firesteel.master``, ``spark.master``), else where spark-submit or Spark's
+    own configuration says, else on this machine. ``spark.*`` keys of the configuration win over what Spark was told
+    from outside, and that wins over our settings.
     """
+    running = running_session()
+    if running is not None:
+        return running
     from pyspark.sql import SparkSession
 
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    _require_java()
-    os.environ.setdefault("PYSPARK_PYTHON", configuration.get(PYTHON_EXECUTABLE) or sys.executable)
-    builder = SparkSession.builder.appName("firesteel").master(configuration.get(MASTER))
-    for key, value in {**settings_for(configuration.get(MASTER)), **configuration.spark_options()}.items():
+    submitted = submitted_settings()
+    master = chosen_master(configuration, submitted)
+    if not is_submitted():
+        _require_java()
+    os.environ.setdefault("PYSPARK_PYTHON", _workers_python(configuration, submitted))
+    builder = SparkSession.builder
+    for key, value in new_session_settings(configuration, submitted, master).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR")
+    if not is_submitted() and not session.sparkContext.getConf().contains("spark.log.level"):
+        session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def running_session() -> Any | None:
+    """The session of the Spark application that runs in this process, or None."""
+    if "pyspark" not in sys.modules:  # importing it takes a while, and would start nothing
+        return None
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    if SparkContext._active_spark_context is None:
+        return None
+    # A session is active in the thread that made it; in others the application's only one is found by the builder.
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def require_classic(session: Any) -> Any:
+    """The session itself, if it has a SparkContext: one of Spark Connect has none, and epochs are jobs of RDDs."""
+    try:
+        session.sparkContext  # noqa: B018 - Connect's sessions raise here
+    except Exception as error:
+        raise ConfigurationError(
+            f"Firesteel needs a SparkSession with a SparkContext, got {type(session).__module__}."
+            f"{type(session).__qualname__}. A session of Spark Connect has none: run the program with spark-submit, "
+            "or make a classic session (no SPARK_REMOTE, spark.api.mode: classic)."
+        ) from error
+    return session
+
+
+def parallelism_before_start(configuration: Configuration) -> int | None:
+    """The default parallelism of a session that is not there yet, where its master says it."""
+    asked = configuration.spark_options().get("spark.default.parallelism")
+    master = chosen_master(configuration, submitted_settings())
+    return int(asked) if asked is not None else local_cores(master)
+
+
+def chosen_master(configuration: Configuration, submitted: dict[str, str]) -> str:
+    """The master for a new session: the program's, else the one that Spark was told, else this machine."""
+    told = submitted.get("spark.master")
+    own = program_master(configuration)
+    if own is None:
+        return told or LOCAL_MASTER
+    if told is not None and told != own and is_submitted_to_cluster(submitted):
+        raise ConfigurationError(
+            f"spark-submit has started this driver in the cluster of {told!r}, but the program asks for {own!r} "
+            "(firesteel.master or spark.master). Leave the program's master out: spark-submit's counts then."
+        )
+    if told is not None and told != own and is_submitted():
+        warn_once(
+            "firesteel.master",
+            f"The program asks for the master {own!r} (firesteel.master or spark.master), so spark-submit's "
+            f"{told!r} has no effect. Leave the program's out, and spark-submit's counts.",
+        )
+    return own
+
+
+def program_master(configuration: Configuration) -> str | None:
+    """The master that the program itself asks for."""
+    return configuration.get(MASTER) or configuration.spark_options().get("spark.master")
+
+
+def new_session_settings(configuration: Configuration, submitted: dict[str, str], master: str) -> dict[str, str]:
+    """What a new session is told: by the program, and by us where neither the program nor Spark's own settings say."""
+    ours = {"spark.app.name": "firesteel", **settings_for(master)}
+    asked = configuration.spark_options()
+    settings = {key: value for key, value in ours.items() if key not in submitted} | asked
+    if is_submitted():
+        settings.pop(_JAVA_OPTIONS, None)  # the JVM has been started with spark-submit's
+    else:
+        told = asked.get(_JAVA_OPTIONS) or submitted.get(_JAVA_OPTIONS) or ""
+        settings[_JAVA_OPTIONS] = f"{ours[_JAVA_OPTIONS]} {told}".strip()  # of two that contradict, the last one wins
+    return settings | {"spark.master": master}
+
+
+def _workers_python(configuration: Configuration, submitted: dict[str, str]) -> str:
+    told = configuration.spark_options().get("spark.pyspark.python") or submitted.get("spark.pyspark.python")
+    return configuration.get(PYTHON_EXECUTABLE) or told or sys.executable
+
+
+def warn_of_ignored_settings(configuration: Configuration, context: Any) -> None:
+    """Say which settings come too late for a session that runs already."""
+    master = program_master(configuration)
+    if master is not None and master != context.master:
+        warn_once(
+            "firesteel.master: running session",
+            f"The master {master!r} has no effect: the program runs on the SparkSession that is there already, whose "
+            f"master is {context.master!r}. Stop that session first, or leave firesteel.master out.",
+        )
+    running = context.getConf()
+    for key, value in configuration.spark_options().items():
+        if key != "spark.master" and not key.startswith("spark.sql.") and running.get(key, None) != value:
+            warn_once(
+                f"{key}: running session",
+                f"{key} has no effect: the program runs on the SparkSession that is there already. Give this setting "
+                "to the session when it is built.",
+            )
 
 
 def settings_for(master: str) -> dict[str, str]:
     """What Spark is told unless the user says otherwise."""
     java_options = [f"-Dlog4j2.configurationFile=file:{_LOG_SETTINGS}"]
     settings = dict(_SETTINGS)
-    if master.startswith("local") and not master.startswith("local-cluster"):
+    if is_local_master(master):
         java_options.extend(_LOCAL_JAVA_OPTIONS)
         settings.update(_LOCAL_SETTINGS)
-    return {**settings, "spark.driver.extraJavaOptions": " ".join(java_options)}
+    else:
+        settings.update(_CLUSTER_SETTINGS)
+    return {**settings, _JAVA_OPTIONS: " ".join(java_options)}
 
 
 def _require_java() -> None:
@@ -83,23 +201,3 @@ def _require_java() -> None:
             "apt-get install openjdk-17-jre-headless) or set JAVA_HOME, or run without Spark: "
             "execution.target: in-process"
         )
-
-
-def executor_slots(context: Any) -> int:
-    """How many tasks one executor runs at a time: so many slot processes it gets."""
-    master = context.master
-    if master.startswith("local"):
-        return max(1, int(context.defaultParallelism))
-    cores = context.getConf().get("spark.executor.cores", None)
-    return int(cores) if cores else os.cpu_count() or 1
-
-
-def executor_count(context: Any) -> int:
-    """How many executors there are now."""
-    return max(1, int(context._jsc.sc().getExecutorMemoryStatus().size()) - 1)
-
-
-def is_local(context: Any) -> bool:
-    """Whether the one executor is in the driver's own JVM."""
-    master: str = context.master
-    return master.startswith("local") and not master.startswith("local-cluster")

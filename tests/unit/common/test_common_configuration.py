@@ -117,7 +117,7 @@ def test_defaults_hold_until_a_value_is_set() -> None:
     configuration = Configuration()
     assert configuration.get(options.PARALLELISM) is None
     assert configuration.get(options.PARALLELISM, 3) == 3
-    assert configuration.get(options.MASTER) == "local[*]"
+    assert configuration.get(options.MASTER) is None
     assert configuration.get(options.EPOCH_MAX_RECORDS) == 2_000_000
     configuration.set(options.MASTER, "yarn")
     assert configuration.get(options.MASTER) == "yarn"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common import CompletableFuture, JobExecutionResult, JobID, JobStatus
-from firesteel.plan.executor import DriverSink
+from firesteel.plan.executor import DriverSink, Executor
 from firesteel.plan.job_plan import JobPlan
 
 
@@ -36,7 +36,7 @@ class Submission:
 
 
 @dataclass
-class RecordingExecutor:
+class RecordingExecutor(Executor):
     """Runs nothing; ``deliver`` is what every driver sink is given, as from subtask 0."""
 
     submissions: list[Submission] = field(default_factory=list)

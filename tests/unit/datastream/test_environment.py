@@ -28,6 +28,7 @@ from firesteel.datastream import (
     TimeCharacteristic,
 )
 from firesteel.datastream.cache import CachedDataStream
+from firesteel.datastream.environment_settings import _usable_cores
 from firesteel.datastream.functions import ParallelSourceFunction
 from firesteel.errors import ConfigurationError, FiresteelError, ProgramError, TypeMismatchError
 from firesteel.plan.graph import SourceTransformation
@@ -57,13 +58,24 @@ class Session:
     """What is asked of a SparkSession when a program is built."""
 
     class sparkContext:
+        master = "local[7]"
         defaultParallelism = 7
 
+        @staticmethod
+        def getConf() -> dict[str, str]:
+            return {}
 
-def test_parallelism_is_set_or_sparks_or_the_machines() -> None:
+
+def test_parallelism_is_set_or_sparks_or_the_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    # An earlier room may have left a session running, whose cores would count.
+    monkeypatch.setattr("firesteel.execution.spark.executor.running_session", lambda: None)
     make = StreamExecutionEnvironment.get_execution_environment
     assert make(spark=Session()).get_parallelism() == 7
-    assert make(Configuration.from_dict({"firesteel.master": "local[3]"})).get_parallelism() == 3
+    for master, cores in [("local[3]", 3), ("local[4,2]", 4), ("local", 1)]:
+        assert make(Configuration.from_dict({"firesteel.master": master})).get_parallelism() == cores
+        assert make(Configuration.from_dict({"spark.master": master})).get_parallelism() == cores
+    assert make(Configuration.from_dict({"spark.default.parallelism": "5"})).get_parallelism() == 5
+    assert make(Configuration.from_dict({"firesteel.master": "local[*]"})).get_parallelism() == _usable_cores()
     env = make()
     env.set_default_local_parallelism(9)
     assert env.get_default_local_parallelism() == 9
@@ -71,6 +83,20 @@ def test_parallelism_is_set_or_sparks_or_the_machines() -> None:
     assert env.set_parallelism(2) is env
     assert env.get_parallelism() == 2
     assert env.get_config().get_parallelism() == 2
+
+
+def test_cores_that_a_container_does_not_give_do_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    quota = tmp_path / "cpu.max"
+    monkeypatch.setattr("firesteel.datastream.environment_settings._CPU_QUOTA", quota)
+    cores = _usable_cores()
+    for text, expected in [
+        ("max 100000", cores),
+        ("100000 100000", 1),
+        ("50000 100000", 1),
+        ("10000000 100000", cores),
+    ]:
+        quota.write_text(text + "\n")
+        assert _usable_cores() == expected
 
 
 # ---- sources -----------------------------------------------------------------------------------------------
