@@ -19,14 +19,26 @@
         ├── JobFailedError        it failed; carries the user's own traceback
         └── JobCancelledError     it was cancelled while its result was awaited
 
+    KeyboardInterrupt
+    └── JobInterrupted            Ctrl-C while a job ran: the job has ended, nothing is wrong with it
+
 An error says what is wrong, what was got, what was expected, and gives one hint.
 """
 
 from __future__ import annotations
 
+import os
+from types import TracebackType
+
+_PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
 
 class FiresteelError(Exception):
     """Base class of all errors raised by Firesteel."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: IPython asks for it by this name."""
+        return report(self).splitlines()
 
 
 class ConfigurationError(FiresteelError, ValueError):
@@ -94,3 +106,45 @@ class JobFailedError(JobError):
 
 class JobCancelledError(JobError):
     """The job was cancelled while its result was awaited."""
+
+
+class JobInterrupted(KeyboardInterrupt):
+    """Ctrl-C, or a notebook's stop button, while a job ran. The job has been cancelled."""
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows: one line."""
+        return [report(self).rstrip()]
+
+
+def report(error: BaseException) -> str:
+    """An error as a user wants to read it: what is wrong, then the line of the program that led to it.
+
+    The frames inside Firesteel are left out: they say nothing to whoever wrote the program.
+    """
+    if isinstance(error, JobInterrupted):
+        return f"firesteel: {error}\n"
+    place = line_of_program(error.__traceback__)
+    at = "" if place is None else f"  at {place}\n"
+    return f"firesteel: {type(error).__name__}: {error}\n{at}"
+
+
+def line_of_program(trace: TracebackType | None) -> str | None:
+    """``file:line`` of the program's call into Firesteel."""
+    place = None
+    rest = program_part(trace)
+    while rest is not None and not _is_ours(rest):
+        place = f"{rest.tb_frame.f_code.co_filename}:{rest.tb_lineno}"
+        rest = rest.tb_next
+    return place
+
+
+def program_part(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame of the program on; None if the program has no part in it."""
+    while trace is not None and _is_ours(trace):
+        trace = trace.tb_next
+    return trace
+
+
+def _is_ours(trace: TracebackType) -> bool:
+    name = trace.tb_frame.f_code.co_filename
+    return name.startswith((_PACKAGE_DIR, "<frozen ")) or trace.tb_frame.f_globals.get("__name__") == "runpy"

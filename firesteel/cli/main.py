@@ -95,7 +95,7 @@ def _guarded(handler: object, parsed: argparse.Namespace) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
     except ProgramFailedError as error:
-        sys.stderr.write(error.report)
+        error.show()
         return FAILED
     except ConfigurationError as error:
         _say(f"error: {error}")

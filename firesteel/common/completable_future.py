@@ -41,7 +41,10 @@ class CompletableFuture(Generic[T]):
 
     def result(self, timeout: float | None = None) -> T:
         """The result, waiting for it at most `timeout` seconds; raises what the producer raised."""
-        return self._future.result(timeout)
+        error = self._future.exception(timeout)
+        if error is not None:
+            raise error.with_traceback(None)  # where it came from is another thread's business
+        return self._future.result()
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """The exception that came instead of a result, or None; waits like :meth:`result`."""

@@ -123,7 +123,7 @@ class _SocketReader(DriverReader):
                 if first or attempts_left == 0:
                     raise JobError(
                         f"the connection to {self._source.host}:{self._source.port} failed: {error}. "
-                        "Is something listening there (for instance: nc -lk <port>)?"
+                        f"Is something listening there (for instance: nc -lk {self._source.port})?"
                     ) from error
                 _LOG.warning("connection to %s:%s failed: %s", self._source.host, self._source.port, error)
             first = False

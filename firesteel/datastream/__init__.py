@@ -25,6 +25,7 @@ from firesteel.datastream.data_stream import (
     KeyedStream,
     WindowedStream,
 )
+from firesteel.datastream.error_display import install_display as _install_display
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from firesteel.datastream.functions import (
@@ -147,3 +148,5 @@ __all__ = [
     "SlotSharingGroup",
     "MemorySize",
 ]
+
+_install_display()

@@ -8,6 +8,7 @@ from typing import Any
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
+from firesteel.datastream.hints import ON_BROADCAST_STREAM, StreamHints
 from firesteel.datastream.keyed_stream import KeyedStream
 from firesteel.datastream.stream import DataStream
 from firesteel.errors import ProgramError
@@ -18,11 +19,13 @@ from firesteel.plan.graph import OperatorTransformation, user_call_site
 from firesteel.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
 
 
-class BroadcastStream:
+class BroadcastStream(StreamHints):
     """A stream whose records go to every subtask, with the broadcast states they are kept in.
 
     Made by :meth:`DataStream.broadcast` with descriptors; the only use of it is :meth:`DataStream.connect`.
     """
+
+    _hints = ON_BROADCAST_STREAM
 
     def __init__(self, input_stream: DataStream, broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
         arguments.instances("broadcast", "input_stream", (input_stream,), DataStream, "a DataStream")

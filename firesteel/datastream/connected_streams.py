@@ -10,6 +10,7 @@ from typing import Any
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
+from firesteel.datastream.hints import ON_CONNECTED_STREAMS, StreamHints
 from firesteel.datastream.keyed_stream import KeyedStream
 from firesteel.datastream.stream import DataStream
 from firesteel.errors import ProgramError
@@ -43,7 +44,7 @@ from firesteel.runtime.user_function import FunctionOperator
 _STATE_GETTERS = {name for name in vars(KeyedStateStore) if name.startswith("get_")}
 
 
-class ConnectedStreams:
+class ConnectedStreams(StreamHints):
     """Two streams, of the same or different types, for a function that has a method for each.
 
     If both are keyed, both methods see the same state for the same key. No order between the two is promised, but a
@@ -53,6 +54,8 @@ class ConnectedStreams:
 
         rides.key_by("ride_id").connect(fares.key_by("ride_id")).process(JoinRidesWithFares())
     """
+
+    _hints = ON_CONNECTED_STREAMS
 
     def __init__(self, stream1: DataStream, stream2: DataStream) -> None:
         arguments.instances("connect", "ds", (stream1, stream2), DataStream, "a DataStream")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
+from firesteel.datastream.hints import ON_JOIN, StreamHints
 from firesteel.datastream.repartitioning import adapted_key
 from firesteel.datastream.windowed_stream import WindowedStream
 from firesteel.model.assigners import WindowAssigner
@@ -38,7 +39,7 @@ Results = Iterable[Any] | None
 Adapt = Callable[[Any], WindowFunction[Any, Any, Any, Any]]
 
 
-class CoGroupedStreams:
+class CoGroupedStreams(StreamHints):
     """Two streams whose records meet in windows, in groups: made by :meth:`DataStream.co_group`.
 
     ::
@@ -51,6 +52,8 @@ class CoGroupedStreams:
     The function is called for every key and window in which at least one of the streams has records.
     """
 
+    _hints = ON_JOIN
+
     def __init__(self, input1: DataStream, input2: DataStream) -> None:
         self._pair = _Pair("co_group", input1, input2, as_co_group_window_function)
 
@@ -59,7 +62,7 @@ class CoGroupedStreams:
         return Where(self._pair, adapted_key("where", key_selector))
 
 
-class JoinedStreams:
+class JoinedStreams(StreamHints):
     """Two streams whose records meet in windows, in pairs: made by :meth:`DataStream.join`.
 
     ::
@@ -71,6 +74,8 @@ class JoinedStreams:
 
     An inner join: a record without a partner in its window gives nothing.
     """
+
+    _hints = ON_JOIN
 
     def __init__(self, input1: DataStream, input2: DataStream) -> None:
         self._pair = _Pair("join", input1, input2, as_join_window_function)
@@ -100,8 +105,10 @@ class _Pair:
         self.adapt = adapt
 
 
-class Where:
+class Where(StreamHints):
     """Two streams, with the key of the first one."""
+
+    _hints = ON_JOIN
 
     def __init__(self, pair: _Pair, first_key: Callable[[Any], Any]) -> None:
         self._pair = pair
@@ -112,8 +119,10 @@ class Where:
         return EqualTo(self._pair, MarkedKey(self._first_key, adapted_key("equal_to", key_selector)))
 
 
-class EqualTo:
+class EqualTo(StreamHints):
     """Two streams with keys."""
+
+    _hints = ON_JOIN
 
     def __init__(self, pair: _Pair, key: MarkedKey) -> None:
         self._pair = pair
@@ -126,8 +135,10 @@ class EqualTo:
         return WithWindow(pair, WindowedStream(first.union(second).key_by(self._key), assigner))
 
 
-class WithWindow:
+class WithWindow(StreamHints):
     """Two streams with keys and windows: what is missing is the function."""
+
+    _hints = ON_JOIN
 
     def __init__(self, pair: _Pair, windows: WindowedStream) -> None:
         self._pair = pair

@@ -13,6 +13,7 @@ from firesteel.common.warnings import warn_once
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.datastream import arguments
 from firesteel.datastream.fields import declared_field_type
+from firesteel.datastream.hints import ON_DATA_STREAM, StreamHints
 from firesteel.datastream.operator_settings import OperatorSettings
 from firesteel.datastream.outputs import StreamOutputs
 from firesteel.datastream.repartitioning import Repartitioning, adapted_key
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from firesteel.datastream.windowed_stream import AllWindowedStream
 
 
-class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
+class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
     """Records that flow from one operator to the next.
 
     Made by an environment or by another stream; its methods make further streams or end in a sink.
@@ -70,6 +71,8 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs):
 
     Settings such as :meth:`name` and :meth:`set_parallelism` concern the operator that was called last.
     """
+
+    _hints = ON_DATA_STREAM
 
     def __init__(self, environment: StreamExecutionEnvironment, transformation: Transformation) -> None:
         self._environment = environment

@@ -16,8 +16,9 @@ from firesteel.datastream.driver_sinks import PrintSink
 from firesteel.datastream.environment_settings import EnvironmentSettings
 from firesteel.datastream.environment_sources import EnvironmentSources
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
+from firesteel.datastream.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.time_characteristic import TimeCharacteristic
-from firesteel.errors import ProgramError
+from firesteel.errors import JobInterrupted, ProgramError
 from firesteel.model.source import Boundedness
 from firesteel.plan.compiler import CompileSettings, compile_graph
 from firesteel.plan.executor import DriverSink, executor_for
@@ -36,7 +37,7 @@ from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
 DEFAULT_JOB_NAME = "Firesteel Streaming Job"
 
 
-class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
+class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, StreamHints):
     """The place where streams are made, and from which they are run as one job.
 
     ::
@@ -49,6 +50,8 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
     Nothing runs before :meth:`execute` (or ``execute_and_collect`` and ``to_dataframe`` of a stream). Afterwards the
     environment is empty again, ready for the next job.
     """
+
+    _hints = ON_ENVIRONMENT
 
     def __init__(self, configuration: Configuration | None = None, spark: Any | None = None) -> None:
         super().__init__(configuration, spark)
@@ -93,7 +96,11 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources):
 
         :raises JobFailedError: If the job fails; its message begins with the error of the user's function.
         """
-        return self._execute(job_name, detached=False).get_job_execution_result().result()
+        name = job_name or self._configuration.get(options.PIPELINE_NAME) or DEFAULT_JOB_NAME
+        try:
+            return self._execute(job_name, detached=False).get_job_execution_result().result()
+        except KeyboardInterrupt:
+            raise JobInterrupted(f"job {name!r} was interrupted and has ended") from None
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job and return at once, with a client to watch, await and cancel it.

@@ -13,6 +13,7 @@ from firesteel.common.warnings import warn_once
 from firesteel.datastream import arguments
 from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, SumFunction
 from firesteel.datastream.fields import RollingField, declared_field_type
+from firesteel.datastream.hints import ON_WINDOWED_STREAM, StreamHints
 from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.datastream.window_functions import (
     as_apply_function,
@@ -52,8 +53,10 @@ if TYPE_CHECKING:
 _W = TypeVar("_W", bound="_Windows")
 
 
-class _Windows(ABC):
+class _Windows(StreamHints, ABC):
     """What windows with keys and without have in common."""
+
+    _hints = ON_WINDOWED_STREAM
 
     _keyed: ClassVar[bool]
 

@@ -54,8 +54,14 @@ class DirectoryLock:
         self.held = True
 
     def _lock_file(self, directory: str) -> None:
-        os.makedirs(directory, exist_ok=True)
-        self._handle = open(os.path.join(directory, _NAME), "w")  # noqa: SIM115 - held until release()
+        try:
+            os.makedirs(directory, exist_ok=True)
+            self._handle = open(os.path.join(directory, _NAME), "w")  # noqa: SIM115 - held until release()
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint directory {directory} cannot be written to: {error.strerror or error}. Choose another "
+                "one with execution.checkpointing.dir, or let the user of this process write to it"
+            ) from error
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from firesteel.common import JobStatus
 from firesteel.common.options import PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
-from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError, StateMigrationError
+from firesteel.errors import CheckpointError, FiresteelError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
@@ -425,7 +425,7 @@ class JobDriver:
         try:
             return self._cluster.close()
         except Exception as error:  # the cluster may be what failed; how the job ended is more important
-            return [f"{type(error).__name__}: {error}"]
+            return [f"{type(error).__name__}: {error}".partition("\n")[0]]
 
     def _settle(self, error: BaseException | None, before_closing: bool) -> None:
         if error is None:
@@ -480,5 +480,9 @@ def _hopeless(run: _Run, cause: BaseException) -> bool:
 
 
 def _because(failure: JobFailedError, cause: BaseException | None) -> JobFailedError:
+    """Say what caused it. An error of ours says all in its message: the frames it came through would hide that."""
+    if isinstance(cause, FiresteelError):
+        cause = cause.with_traceback(None)
+        cause.__cause__ = cause.__context__ = None
     failure.__cause__ = cause
     return failure

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from firesteel.model.functions import RuntimeContext
 from firesteel.model.source import DriverReader, DriverSource, Source, SourceSplit, SplitEnumerator
 from firesteel.plan.job_plan import PlannedSource
 from firesteel.runtime.contexts import SubtaskRuntimeContext
-from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.operator import Clock, OperatorContext, Output
 from firesteel.runtime.source import SourceReport, SourceTask
 from firesteel.state import codec
@@ -182,7 +183,7 @@ class DriverSourceState:
         planned = self.planned
         return SubtaskRuntimeContext(
             OperatorContext(
-                info=OperatorInfo(planned.name, planned.uid, "-"),
+                info=_info(planned),
                 subtask_index=index,
                 parallelism=planned.parallelism,
                 max_parallelism=planned.parallelism,
@@ -262,12 +263,14 @@ class SourceCoordinator:
     def start(self, restored: dict[str, Any] | None) -> None:
         """Start all sources; ``restored`` is what :meth:`snapshot` gave, by uid."""
         for source in self._sources:
-            source.start(None if restored is None else restored.get(source.planned.uid))
+            with _named(source.planned):
+                source.start(None if restored is None else restored.get(source.planned.uid))
 
     def discover(self, now: int) -> None:
         """Find new splits."""
         for source in self._sources:
-            source.discover(now)
+            with _named(source.planned):
+                source.discover(now)
         groups = {source.planned.alignment.group for source in self._sources if source.planned.alignment}
         for group in groups:
             self._align(group, now)
@@ -280,11 +283,19 @@ class SourceCoordinator:
 
     def has_data(self, now: int) -> bool:
         """Whether an epoch would read something."""
-        return any(source.has_data(now) for source in self._sources)
+        for source in self._sources:
+            with _named(source.planned):
+                if source.has_data(now):
+                    return True
+        return False
 
     def ended(self) -> bool:
         """Whether all sources have been read to their end."""
-        return all(source.ended() for source in self._sources)
+        for source in self._sources:
+            with _named(source.planned):
+                if not source.ended():
+                    return False
+        return True
 
     def next_data_time(self, now: int) -> int | None:
         """When the first source wants to be asked again."""
@@ -294,7 +305,9 @@ class SourceCoordinator:
         """Subtask -> operator -> what to read."""
         by_subtask: dict[int, dict[int, SourceTask]] = {}
         for source in self._sources:
-            for subtask, task in source.tasks(max_records).items():
+            with _named(source.planned):
+                tasks = source.tasks(max_records)
+            for subtask, task in tasks.items():
                 by_subtask.setdefault(subtask, {})[source.planned.operator] = task
         return by_subtask
 
@@ -319,3 +332,18 @@ class SourceCoordinator:
                 source.close()
             except Exception:  # a source that cannot close must not hide how the job ended
                 log.exception("source %s failed to close", source.planned.name)
+
+
+def _info(planned: PlannedSource) -> OperatorInfo:
+    return OperatorInfo(planned.name, planned.uid, planned.call_site)
+
+
+@contextmanager
+def _named(planned: PlannedSource) -> Iterator[None]:
+    """What a source raises in the driver names the source and the line that made it, as in a task."""
+    try:
+        yield
+    except OperatorFailure:
+        raise
+    except Exception as error:
+        raise OperatorFailure.of(_info(planned), error) from error

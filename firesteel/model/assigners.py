@@ -140,7 +140,8 @@ class _TimeWindows(WindowAssigner[Any, TimeWindow]):
         if timestamp is None or timestamp <= MIN_WATERMARK:
             raise ProgramError(
                 f"{self!r}: a record came without a timestamp, which event-time windows need. Call "
-                "assign_timestamps_and_watermarks() before window(), or use processing-time windows."
+                "assign_timestamps_and_watermarks() before window(), with a WatermarkStrategy that has a "
+                "with_timestamp_assigner(...), or use processing-time windows."
             )
         return timestamp
 

@@ -286,6 +286,7 @@ class _Compiler:
                 parallelism=self._parallelism[node.id],
                 source=node.source,
                 alignment=node.watermark_strategy.alignment if node.watermark_strategy else None,
+                call_site=node.call_site,
             )
             for node in self._nodes
             if isinstance(node, SourceTransformation)

@@ -93,6 +93,7 @@ class PlannedSource:
     parallelism: int
     source: Source | DriverSource
     alignment: WatermarkAlignment | None = None
+    call_site: str = "-"
 
 
 @dataclass(frozen=True)

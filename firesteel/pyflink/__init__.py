@@ -16,11 +16,11 @@ is imported, and the message says what comes nearest.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import Any
 
 from firesteel.pyflink.finder import PACKAGES as _PACKAGES
 from firesteel.pyflink.finder import install, is_installed, uninstall
+from firesteel.pyflink.missing import is_package as _is_package
 
 __all__ = ["install", "is_installed", "uninstall"]
 
@@ -30,6 +30,6 @@ def __getattr__(name: str) -> Any:
 
     Looked up when asked for, so that it works in a worker that has not imported them.
     """
-    if name in _PACKAGES and importlib.util.find_spec(f"firesteel.{name}") is not None:
+    if name in _PACKAGES and _is_package(name):
         return importlib.import_module(f"firesteel.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,60 +1,62 @@
-"""What to say about names of PyFlink that Firesteel does not have."""
+"""What to say about names that Firesteel does not have: under its own name, and under PyFlink's."""
 
 from __future__ import annotations
 
 import difflib
 import importlib
-import importlib.util
 import os
 import pkgutil
+import re
 from collections.abc import Iterable, Iterator
+from importlib.machinery import PathFinder
 
-__all__ = ["missing_module", "missing_name"]
+import firesteel
 
-_THROUGH_SPARK = (
-    "until then Spark reads and writes it: env.from_dataframe(spark.readStream.format({format!r})...) and "
-    "stream.to_dataframe()"
-)
+__all__ = ["import_hint", "is_package", "missing_module", "missing_name"]
+
 _INSIDE = "it is a part of PyFlink's own workings, which programs do not need here"
+_KAFKA = (
+    "a connector for Kafka is to come; until then Spark reads topics, env.from_dataframe(spark.readStream.format("
+    "'kafka')...), and add_sink() with a Kafka client for Python writes them"
+)
+_JDBC = (
+    "a connector for JDBC is to come; until then Spark reads tables, env.from_dataframe(spark.read.format('jdbc')...), "
+    "and add_sink() with a database driver for Python writes them"
+)
 
 _MODULE_REASONS = {
-    "pyflink.table": (
-        "Firesteel has no Table API yet. For SQL use Spark's: stream.to_dataframe() gives a DataFrame, "
-        "env.from_dataframe(...) comes back"
+    "table": (
+        "Firesteel has no Table API yet. For SQL use Spark's: env.from_dataframe(...) reads a DataFrame, and "
+        "to_dataframe() of a stream that ends gives one"
     ),
-    "pyflink.datastream.connectors.kafka": "a connector for Kafka is to come; " + _THROUGH_SPARK.format(format="kafka"),
-    "pyflink.datastream.connectors.dynamic_kafka": "there is no Kafka across clusters that change while a job runs",
-    "pyflink.datastream.connectors.jdbc": "a connector for JDBC is to come; " + _THROUGH_SPARK.format(format="jdbc"),
-    "pyflink.datastream.connectors.file_system": (
-        "connectors for files are to come; env.read_text_file(...) reads text, and Spark reads and writes the rest: "
-        "env.from_dataframe(...), stream.to_dataframe()"
-    ),
-    "pyflink.datastream.connectors": "connectors are Python classes here; those that are missing are to come",
-    "pyflink.datastream.formats": "formats are to come; env.from_dataframe(...) reads everything that Spark reads",
-    "pyflink.datastream.utils": _INSIDE,
-    "pyflink.java_gateway": "there is no JVM behind the API whose objects one could call",
-    "pyflink.fn_execution": _INSIDE,
-    "pyflink.gen_protos": _INSIDE,
-    "pyflink.proto": _INSIDE,
-    "pyflink.serializers": _INSIDE,
-    "pyflink.util": _INSIDE,
-    "pyflink.common.utils": _INSIDE,
-    "pyflink.common.constants": _INSIDE,
-    "pyflink.version": "firesteel.__version__ is the version of Firesteel",
-    "pyflink.find_flink_home": "there is no Flink to be found: jobs run on Spark",
-    "pyflink.pyflink_gateway_server": "there is no Flink cluster to talk to: the driver is the program itself",
-    "pyflink.shell": "start Python and `import firesteel.datastream`",
-    "pyflink.testing": "firesteel.testing has sources with scripted times and a harness for single operators",
-    "pyflink.ml": "Flink ML is a library of its own for Flink",
+    "cep": "Firesteel has no CEP yet; a KeyedProcessFunction with state and timers finds patterns",
+    "datastream.connectors.kafka": _KAFKA,
+    "datastream.connectors.dynamic_kafka": "there is no Kafka across clusters that change while a job runs",
+    "datastream.connectors.jdbc": _JDBC,
+    "datastream.connectors": "connectors are Python classes here; those that are missing are to come",
+    "datastream.utils": _INSIDE,
+    "java_gateway": "there is no JVM behind the API whose objects one could call",
+    "fn_execution": _INSIDE,
+    "gen_protos": _INSIDE,
+    "proto": _INSIDE,
+    "serializers": _INSIDE,
+    "util": _INSIDE,
+    "common.utils": _INSIDE,
+    "common.constants": _INSIDE,
+    "version": "firesteel.__version__ is the version of Firesteel",
+    "find_flink_home": "there is no Flink to be found: jobs run on Spark",
+    "pyflink_gateway_server": "there is no Flink cluster to talk to: the driver is the program itself",
+    "shell": "start Python and `import firesteel.datastream`",
+    "testing": "firesteel.testing has sources with scripted times and a harness for single operators",
+    "ml": "Flink ML is a library of its own for Flink",
 }
 """Why a module is not here. Used only as long as it is not."""
 
 _HOMES = {
     "kafka": ("FlinkKafkaConsumer", "FlinkKafkaProducer", "KafkaSource", "KafkaSink", "Semantic"),
     "jdbc": ("JdbcSink", "JdbcConnectionOptions", "JdbcExecutionOptions"),
-    "file_system": ("FileSource", "FileSink", "StreamFormat", "StreamingFileSink", "RollingPolicy", "OutputFileConfig"),
 }
-"""Names that programs import from pyflink.datastream.connectors, by the module that defines them."""
+"""Names that programs import from datastream.connectors, by the module that defines them."""
 
 _SEARCHED = (
     "common",
@@ -63,20 +65,29 @@ _SEARCHED = (
     "datastream.state",
     "datastream.window",
     "datastream.connectors",
+    "datastream.connectors.file_system",
+    "datastream.connectors.base",
+    "datastream.formats.csv",
+    "datastream.formats.json",
+    "common.serialization",
     "metrics",
+    "cep",
     "table",
     "table.expressions",
     "table.udf",
 )
 """Where a name may be that was looked for elsewhere."""
 
+_WANTED = re.compile(r"cannot import name '(\w+)'")
+
 
 def missing_module(name: str) -> str:
-    """The message for a module that Firesteel does not have."""
-    reason = _reason(name)
+    """The message for a module that Firesteel does not have, under its name there or in PyFlink."""
+    root, _, below = name.partition(".")
+    reason = _reason(below)
     if reason is None:
-        near = difflib.get_close_matches(name, [f"pyflink.{each}" for each in _modules()], n=1, cutoff=0.7)
-        reason = f"the nearest is {near[0]}" if near else "docs/migration.md lists what there is"
+        near = difflib.get_close_matches(below, _modules(), n=1, cutoff=0.7)
+        reason = f"the nearest is {root}.{near[0]}" if near else "docs/migration.md lists what there is"
     return f"No module named {name!r} in Firesteel: {reason}."
 
 
@@ -85,19 +96,36 @@ def missing_name(module: str, name: str) -> str:
     return f"cannot import name {name!r} from {module!r} in Firesteel: {_hint(module, name)}."
 
 
+def import_hint(error: ImportError) -> str | None:
+    """What to add to an error of Python's about an import from Firesteel, or from a PyFlink that is not there."""
+    root = (error.name or "").partition(".")[0]
+    if root == "pyflink" and isinstance(error, ModuleNotFoundError):
+        return "Programs written for PyFlink run with `firesteel run --pyflink job.py`, without PyFlink."
+    wanted = _WANTED.match(str(error))
+    if root != "firesteel" or wanted is None or error.name is None:
+        return None
+    return f"{_hint(error.name, wanted.group(1))}."
+
+
+def is_package(name: str) -> bool:
+    """Whether Firesteel has a package or module of that name, right below itself. Nothing is imported."""
+    return PathFinder.find_spec(f"firesteel.{name}", firesteel.__path__) is not None
+
+
 def _hint(module: str, name: str) -> str:
-    reason = _reason(f"{module}.{name}", exact=True)
+    root, _, below = module.partition(".")
+    reason = _reason(f"{below}.{name}".strip("."), exact=True)
     for home, names in _HOMES.items():
         if name in names:
-            reason = reason or _reason(f"pyflink.datastream.connectors.{home}")
+            reason = reason or _reason(f"datastream.connectors.{home}")
     if reason is not None:
         return reason
     places = _places()
     if name in places:
-        return f"it is in {places[name]}"
+        return f"it is in {root}.{places[name]}"
     near = difflib.get_close_matches(name, list(places), n=1, cutoff=0.6)
     if near:
-        return f"the nearest is {near[0]} in {places[near[0]]}"
+        return f"the nearest is {near[0]} in {root}.{places[near[0]]}"
     return "docs/migration.md lists what there is"
 
 
@@ -111,8 +139,8 @@ def _reason(name: str, exact: bool = False) -> str | None:
 def _modules() -> list[str]:
     """Firesteel's modules that have a name in PyFlink, without ``firesteel.``; none is imported for this."""
     found: list[str] = []
-    for package in ("common", "datastream", "metrics", "table"):
-        spec = importlib.util.find_spec(f"firesteel.{package}")
+    for package in ("common", "datastream", "metrics", "table", "cep"):
+        spec = PathFinder.find_spec(f"firesteel.{package}", firesteel.__path__)
         if spec is not None:
             found += [package, *_below(package, spec.submodule_search_locations or [])]
     return found
@@ -127,7 +155,7 @@ def _below(package: str, folders: Iterable[str]) -> Iterator[str]:
 
 
 def _places() -> dict[str, str]:
-    """Every public name that programs import, with the module of PyFlink's naming that has it."""
+    """Every public name that programs import, with the module that has it, without ``firesteel.``."""
     places: dict[str, str] = {}
     known = set(_modules())
     for place in _SEARCHED:
@@ -138,5 +166,5 @@ def _places() -> dict[str, str]:
         except ImportError:
             continue  # it needs a library that is not installed: then it is no help either
         for name in getattr(module, "__all__", ()):
-            places.setdefault(name, f"pyflink.{place}")
+            places.setdefault(name, place)
     return places

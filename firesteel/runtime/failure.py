@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
+import difflib
 import os
 import reprlib
+import sys
 import traceback
 from dataclasses import dataclass
 from typing import Any
 
+from firesteel.errors import FiresteelError
+
+_PYTHON_DIR = os.path.dirname(os.path.abspath(traceback.__file__))
+_FRAMES_OF_OURS = 3
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _shorten = reprlib.Repr()
 _shorten.maxstring = _shorten.maxother = 200
@@ -57,20 +64,59 @@ class OperatorFailure(Exception):
         """The message for the user: their exception and traceback first, then where in the program it was."""
         headline = f"{self.exception_type}: {self.message}" if self.message else self.exception_type
         record = "" if self.record is None else f"\n  record:   {self.record}"
+        trace = f"{self.user_traceback.rstrip()}\n\n" if self.user_traceback else ""
         return (
-            f"{headline}\n\n{self.user_traceback.rstrip()}\n\n"
+            f"{headline}\n\n{trace}"
             f"  operator: {self.info.name} (uid {self.info.uid})\n"
             f"  made at:  {self.info.call_site}{record}"
         )
 
 
 def _user_traceback(error: BaseException) -> str:
-    """The formatted traceback with our own frames left out; all frames if there are no others."""
+    """The traceback as the user needs it: without our own frames, with what Python suggests for a misspelt name.
+
+    Where no line of the user is in it, an error of ours says by itself what to do; of another one the last frames are
+    kept, for whoever has to look into it.
+    """
     trace = traceback.TracebackException.from_exception(error)
+    if _keep_users_frames(trace):
+        return "".join(trace.format()).rstrip() + _suggestion(error)
+    if isinstance(error, FiresteelError):
+        return ""
+    ours = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_pythons_own(frame.filename)]
+    trace.stack = traceback.StackSummary.from_list(ours[-_FRAMES_OF_OURS:])
+    return "".join(trace.format(chain=False))
+
+
+def _keep_users_frames(trace: traceback.TracebackException) -> bool:
+    """Take our frames out, and exceptions before this one that happened in none of the user's; whether any are left."""
+    for earlier in ("__cause__", "__context__"):
+        before = getattr(trace, earlier)
+        if before is not None and not _keep_users_frames(before):
+            setattr(trace, earlier, None)
     frames = [frame for frame in trace.stack if not frame.filename.startswith(_PACKAGE_DIR + os.sep)]
-    if frames:
-        trace.stack = traceback.StackSummary.from_list(frames)
-    return "".join(trace.format())
+    trace.stack = traceback.StackSummary.from_list(frames)
+    return any(not _is_pythons_own(frame.filename) for frame in frames)
+
+
+def _is_pythons_own(filename: str) -> bool:
+    in_library = filename.startswith(_PYTHON_DIR + os.sep) and f"{os.sep}site-packages{os.sep}" not in filename
+    return in_library or filename.startswith("<frozen ")
+
+
+def _suggestion(error: BaseException) -> str:
+    """The name that was probably meant. Python 3.11 says it only where it prints the error itself."""
+    if sys.version_info >= (3, 12) or not isinstance(error, (AttributeError, NameError)) or error.name is None:
+        return ""
+    if isinstance(error, AttributeError):
+        known = dir(error.obj)
+    else:
+        last = error.__traceback__
+        while last is not None and last.tb_next is not None:
+            last = last.tb_next
+        known = [] if last is None else [*last.tb_frame.f_locals, *last.tb_frame.f_globals, *dir(builtins)]
+    near = difflib.get_close_matches(error.name, known, n=1, cutoff=0.7)
+    return f". Did you mean: {near[0]!r}?" if near else ""
 
 
 def _safe_repr(value: Any) -> str:

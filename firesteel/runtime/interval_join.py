@@ -202,5 +202,5 @@ class IntervalJoinOperator(FunctionOperator):
 def _no_timestamp(value: Any) -> ProgramError:
     return ProgramError(
         f"interval join: a record came without a timestamp: {value!r:.200}. Call assign_timestamps_and_watermarks() on "
-        "both streams before key_by()."
+        "both streams before key_by(), with a WatermarkStrategy that has a with_timestamp_assigner(...)."
     )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 
 import pytest
 
-from firesteel.common import JobStatus, Types
+from firesteel.common import JobStatus, Time, Types
 from firesteel.datastream import (
     KeyedProcessFunction,
     MapFunction,
@@ -16,6 +17,7 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
 )
 from firesteel.datastream.state import ValueStateDescriptor
+from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.errors import (
     ConfigurationError,
     JobFailedError,
@@ -163,6 +165,70 @@ class FailsToRun(SourceFunction):
 def test_a_failing_source_fails_the_job(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(JobFailedError, match="the feed is down"):
         collect(env.add_source(FailsToRun(), "feed"))
+
+
+@on_both
+def test_a_source_that_cannot_be_read_names_itself_and_its_line(env: StreamExecutionEnvironment) -> None:
+    lines = env.read_text_file("/not/there.txt")  # the line that made the source
+    with pytest.raises(JobFailedError) as failure:
+        collect(lines)
+    assert str(failure.value).splitlines() == [
+        "ConfigurationError: no file or directory '/not/there.txt' to read text from, on the machine of the driver. "
+        "Check the path.",
+        "",
+        "  operator: Source: Text File (uid 1-Source: Text File)",
+        f"  made at:  {__file__}:{line_of('the line that made the source')}",
+    ]
+
+
+def test_a_socket_that_nobody_listens_on_names_itself_and_the_line(env: StreamExecutionEnvironment) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    lines = env.socket_text_stream("127.0.0.1", port)  # the line that made the socket
+    with pytest.raises(JobFailedError) as failure:
+        collect(lines)
+    text = str(failure.value).splitlines()
+    assert text[0].startswith(f"JobError: the connection to 127.0.0.1:{port} failed: [Errno 111] Connection refused.")
+    assert text[-1] == f"  made at:  {__file__}:{line_of('the line that made the socket')}"
+    assert len(text) <= 15
+
+
+def test_a_checkpoint_directory_that_cannot_be_written_to_is_named(make_env: MakeEnv, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    env = make_env(1, {"execution.checkpointing.dir": str(tmp_path / "file" / "below")})
+    env.enable_checkpointing(1000)
+    env.from_collection([1]).print()
+    with pytest.raises(JobFailedError, match=r"below cannot be written to: Not a dir.*execution\.checkpointing\.dir"):
+        env.execute()
+
+
+def test_an_error_of_the_engine_comes_without_its_frames(env: StreamExecutionEnvironment) -> None:
+    numbers = env.from_collection([1]).key_by(lambda n: n)
+    with pytest.raises(JobFailedError, match="with_timestamp_assigner") as failure:
+        collect(numbers.window(TumblingEventTimeWindows.of(Time.seconds(1))).reduce(max))
+    assert "Traceback" not in str(failure.value)
+    assert str(failure.value).endswith("record:   1")
+
+
+def misspelt(value):
+    return value.splt(",")
+
+
+def chained(value):
+    try:
+        return int(value)
+    except ValueError as error:
+        raise LookupError("no number") from error
+
+
+def test_a_misspelt_name_in_a_function_is_suggested(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(JobFailedError, match=r"no attribute 'splt'\. Did you mean: 'split'\?"):
+        collect(env.from_collection(["a"]).map(misspelt))
+
+
+def test_the_cause_that_a_function_gives_is_shown(env: StreamExecutionEnvironment) -> None:
+    with pytest.raises(JobFailedError, match=r"ValueError: invalid literal[^$]*The above[^$]*LookupError: no"):
+        collect(env.from_collection(["a"]).map(chained))
 
 
 def test_a_program_without_a_sink_is_an_error(env: StreamExecutionEnvironment) -> None:

@@ -89,7 +89,8 @@ class _DateTime(BucketAssigner):
         if at is None:
             raise ProgramError(
                 f"the record {element!r:.80} has no timestamp, which its folder is named by. Give the stream a "
-                "WatermarkStrategy with a timestamp assigner, or use date_time_bucket_assigner() for processing time."
+                "WatermarkStrategy that has a with_timestamp_assigner(...), or use date_time_bucket_assigner() for "
+                "processing time."
             )
         unit = at // self._unit
         text = self._texts.get(unit)

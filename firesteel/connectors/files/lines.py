@@ -161,7 +161,7 @@ class LineSplit:
             at = self.offset - len(data) + error.start
             raise FiresteelError(
                 f"{self.path!r} is not valid {self.charset} at byte {at}: {error.reason}. "
-                "Name the encoding of the file with charset=."
+                "Name the encoding of the file: charset_name= of read_text_file(), charset= of other sources."
             ) from error
         values = text.split("\n")[:lines]
         if "\r" in text:

@@ -6,11 +6,11 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from firesteel.errors import JobFailedError
 from firesteel.execution.driver import EpochOrder
 from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
 from firesteel.execution.spark.dependencies import Dependencies
+from firesteel.execution.spark.failures import epoch_failure
 from firesteel.execution.spark.relay import SlotSettings, close_job, relay
 from firesteel.execution.spark.resources import executor_count, executor_slots, is_local
 from firesteel.execution.worker_plan import worker_plan
@@ -97,7 +97,7 @@ class SparkCluster:
             rows: list[Any] = self._stages(order).collect()
             return rows
         except Exception as error:
-            raise _spark_failure(error) from error
+            raise epoch_failure(error) from None
 
     def _stages(self, order: EpochOrder) -> Any:
         """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""
@@ -151,12 +151,3 @@ def _memory_limit(context: Any, slots: int) -> int | None:
         return None
     mebibytes = context._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsMb(setting)
     return int(mebibytes) * 1024 * 1024 // slots
-
-
-def _spark_failure(error: Exception) -> JobFailedError:
-    """A failure of Spark itself, with the innermost message first."""
-    text = str(error)
-    marker = "RuntimeError: "
-    if marker in text:
-        text = text[text.rindex(marker) + len(marker) :].partition("\n\n")[0]
-    return JobFailedError(f"Spark could not run the epoch: {text.strip()}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import Any
 
@@ -12,6 +11,7 @@ from firesteel.common.options import MASTER, PYTHON_EXECUTABLE
 from firesteel.common.warnings import warn_once
 from firesteel.errors import ConfigurationError
 from firesteel.execution.spark.resources import is_local_master, local_cores
+from firesteel.execution.spark.starting import check_start, explained_start
 from firesteel.execution.spark.submission import is_submitted, is_submitted_to_cluster, submitted_settings
 
 LOCAL_MASTER = "local[*]"
@@ -74,13 +74,14 @@ def spark_session(configuration: Configuration) -> Any:
 
     submitted = submitted_settings()
     master = chosen_master(configuration, submitted)
-    if not is_submitted():
-        _require_java()
     os.environ.setdefault("PYSPARK_PYTHON", _workers_python(configuration, submitted))
+    if not is_submitted():
+        check_start(master)
     builder = SparkSession.builder
     for key, value in new_session_settings(configuration, submitted, master).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    with explained_start(master):
+        session = builder.getOrCreate()
     if not is_submitted() and not session.sparkContext.getConf().contains("spark.log.level"):
         session.sparkContext.setLogLevel("ERROR")
     return session
@@ -191,13 +192,3 @@ def settings_for(master: str) -> dict[str, str]:
     else:
         settings.update(_CLUSTER_SETTINGS)
     return {**settings, _JAVA_OPTIONS: " ".join(java_options)}
-
-
-def _require_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if shutil.which("java") is None and not (home and os.path.exists(os.path.join(home, "bin", "java"))):
-        raise ConfigurationError(
-            "Spark needs Java 17 or newer and none was found. Install it (on Debian and Ubuntu: "
-            "apt-get install openjdk-17-jre-headless) or set JAVA_HOME, or run without Spark: "
-            "execution.target: in-process"
-        )

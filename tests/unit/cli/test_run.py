@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -137,6 +139,42 @@ def test_a_syntax_error_names_the_line(firesteel: Firesteel, program: WriteProgr
     assert result.code == 1
     assert "SyntaxError" in result.err
     assert 'job.py", line 1' in result.err
+    assert "runpy" not in result.err
+
+
+@pytest.mark.parametrize(
+    ("line", "suggestion"),
+    [
+        ("number = 1; numbr + 1", "Did you mean: 'number'?"),
+        ("import os; os.pth", "Did you mean: 'path'?"),
+        ("from firesteel.datastream import KeyedProcesFunction", "the nearest is KeyedProcessFunction in firesteel."),
+        ("from firesteel.datastream import Types", "it is in firesteel.common"),
+        ("from firesteel.datastream.connectors import JdbcSink", "a connector for JDBC is to come"),
+        ("import firesteel.datastrem", "the nearest is firesteel.datastream"),
+        ("import pyflink.datastream", "`firesteel run --pyflink job.py`"),
+    ],
+)
+def test_what_was_probably_meant_is_said(
+    firesteel: Firesteel, program: WriteProgram, line: str, suggestion: str
+) -> None:
+    result = firesteel("run", program(line))
+    assert result.code == 1
+    assert suggestion in result.err
+    assert 'job.py", line 1, in <module>' in result.err
+    assert len(result.err.splitlines()) <= 15
+
+
+def test_a_program_without_firesteel_run_shows_errors_alike(program: WriteProgram) -> None:
+    path = program("from firesteel.datastream import StreamExecutionEnvironment as E\nE().set_parallelism(0)\n")
+    environment = {key: value for key, value in os.environ.items() if key != "FIRESTEEL_DEBUG"}
+    run = [sys.executable, path]
+    done = subprocess.run(run, capture_output=True, text=True, check=False, env=environment)
+    first, second = done.stderr.splitlines()
+    assert first.startswith("firesteel: ConfigurationError: set_parallelism: parallelism must be")
+    assert second == f"  at {path}:2"
+    environment["FIRESTEEL_DEBUG"] = "1"
+    whole = subprocess.run(run, capture_output=True, text=True, check=False, env=environment).stderr
+    assert whole.startswith("Traceback (most recent call last):")
 
 
 def test_an_error_of_firesteel_is_a_message_and_a_line(firesteel: Firesteel, program: WriteProgram) -> None:

@@ -139,7 +139,7 @@ def test_utf_16_without_a_mark_is_big_endian(tmp_path: Path) -> None:
 
 def test_bytes_that_are_no_text_are_an_error_with_file_and_offset(tmp_path: Path) -> None:
     path = write(tmp_path / "a.txt", b"good\nbad \xff here\n")
-    with pytest.raises(FiresteelError, match=r"a\.txt' is not valid UTF-8 at byte 9: .* charset="):
+    with pytest.raises(FiresteelError, match=r"a\.txt' is not valid UTF-8 at byte 9: .* charset_name="):
         lines_of(TextFileSource(path), max_records=1)
 
 
