@@ -253,11 +253,11 @@ class SubtaskHost:
         self._plans.pop(job_id, None)
         return [str(error) for error in errors]
 
-    def close_all(self) -> None:
-        """Close everything: the process is about to end."""
-        for job_id in list(self._plans):
-            self.close_job(job_id)
+    def close_all(self) -> list[str]:
+        """Close everything: the process is about to end. Returns what went wrong while closing."""
+        problems = [problem for job_id in list(self._plans) for problem in self.close_job(job_id)]
         self._writer.close()
+        return problems
 
 
 def _local_copy(path: str) -> str:

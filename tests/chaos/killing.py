@@ -248,10 +248,9 @@ def on_cluster(cluster: StandaloneCluster, directory: Path, choice: random.Rando
 
 
 def _workers_beside(slot: int) -> list[int]:
-    """Spark's Python workers on the host of a slot: the children of the daemon that the slot ends with."""
-    daemon = int(Path(f"/proc/{slot}/cmdline").read_bytes().split(b"\0")[-4])
-    children = Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()
-    return [int(child) for child in children if b"slot import main" not in Path(f"/proc/{child}/cmdline").read_bytes()]
+    """Spark's Python workers on the host of a slot: the children of the daemon that its keeper watches."""
+    daemon = int(Path(f"/proc/{slot}/cmdline").read_bytes().split(b"\0")[-2])
+    return [int(child) for child in Path(f"/proc/{daemon}/task/{daemon}/children").read_text().split()]
 
 
 @dataclass

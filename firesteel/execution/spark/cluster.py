@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from firesteel.common.options import CANCELLATION_INTERVAL, CANCELLATION_TIMEOUT
 from firesteel.execution.driver import EpochOrder
 from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
@@ -17,6 +19,7 @@ from firesteel.execution.worker_plan import worker_plan
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
 
+_SECRET_BYTES = 32
 _TASKS_TO_REACH_ALL = 4
 """Tasks per executor when a job is closed: Spark places tasks as it likes, so several are needed to reach each one.
 A slot that is missed closes its functions when its executor ends."""
@@ -62,12 +65,18 @@ class SparkCluster:
         self._plan = context.broadcast(codec.dumps(worker_plan(plan, job_id)))
         self._anchors = Anchors(context)
         slots = executor_slots(context)
+        configuration = plan.configuration
         self._settings = SlotSettings(
+            job_id=job_id,
             slots=slots,
+            secret=secrets.token_bytes(_SECRET_BYTES),
+            keeper_secret=_application_secret(context),
             search_path=[entry for entry in sys.path if entry] if self._local else [],
             package_archives=dependencies.package_archives,
             data_archives=dependencies.data_archives,
             memory_limit=_memory_limit(context, slots),
+            remind_seconds=configuration.get(CANCELLATION_INTERVAL) / 1000,
+            kill_seconds=configuration.get(CANCELLATION_TIMEOUT) / 1000,
         )
 
     @property
@@ -135,13 +144,20 @@ class SparkCluster:
     def close(self) -> list[str]:
         """Close all functions of the job, in all slots."""
         self._thread.shutdown(wait=False)
-        slots = self._settings.slots
         tasks = 1 if self._local else _TASKS_TO_REACH_ALL * executor_count(self._context)
         everywhere = self._context.parallelize(range(tasks), tasks)
-        problems: list[str] = everywhere.mapPartitionsWithIndex(close_job(self._job_id, slots)).collect()
+        problems: list[str] = everywhere.mapPartitionsWithIndex(close_job(self._settings)).collect()
         self._anchors.release()
         self._plan.destroy()
         return problems
+
+
+_application_secrets: dict[str, bytes] = {}
+
+
+def _application_secret(context: Any) -> bytes:
+    """What the tasks of an application and its keepers know, and nobody else."""
+    return _application_secrets.setdefault(context.applicationId, secrets.token_bytes(_SECRET_BYTES))
 
 
 def _memory_limit(context: Any, slots: int) -> int | None:

@@ -1,4 +1,9 @@
-"""A slot process: holds subtasks between epochs and runs them when a Spark task asks. One request at a time."""
+"""A slot process: holds subtasks of one job between epochs and runs them when a Spark task asks. One request at a time.
+
+Functions run in the main thread, so that a signal can interrupt them: SIGTERM from the keeper when the process has to
+end, another one from a thread of our own when the task that asked has gone, because Spark has killed it or its worker
+has died. Nobody waits for what it is doing then, and the next request begins with a restore.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,13 @@ import pickle
 import resource
 import select
 import signal
+import socket
 import sys
 import threading
-import time
 import traceback
+from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing.connection import Connection, Listener
+from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from typing import Any
 
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
@@ -24,36 +30,75 @@ from firesteel.state import codec
 
 log = logging.getLogger("firesteel.slot")
 
+_PROBLEMS, _PROBLEM_LENGTH = 50, 1000
+"""What goes wrong while closing has to fit into a pipe, since nobody reads it before the end."""
+_ABANDONED = getattr(signal, "SIGRTMIN", signal.SIGUSR2)
+
+
+class Interrupted(BaseException):
+    """Nobody waits for what the process is doing. It is no Exception: functions must not take it for one of theirs."""
+
 
 class SlotServer:
-    """Answers the relays of one executor."""
+    """Answers the relays of one executor for one job.
 
-    def __init__(self, address: str) -> None:
-        self._listener = Listener(address, "AF_UNIX", backlog=128)
+    :param secret: The job's: who connects has to know it.
+    """
+
+    def __init__(self, listener: socket.socket, secret: bytes) -> None:
+        self._listener = listener
+        self._secret = secret
         self._host = SubtaskHost(may_fork=True)
         self._widths: dict[str, tuple[int, ...]] = {}
-        self._lock = threading.Lock()
+        self._inside = False
+        """Whether the main thread is where it may be interrupted."""
+        self._ending = False
+        self._clients = _ClientWatch()
 
     def serve(self) -> None:
-        """Answer requests until the process ends."""
-        while True:
-            connection = self._listener.accept()
+        """Answer requests until the process is told to end."""
+        signal.signal(signal.SIGTERM, self._on_end)
+        signal.signal(_ABANDONED, self._on_abandoned)
+        while not self._ending:
             try:
-                with self._lock:
-                    self._answer(connection)
+                self._inside = True
+                self._serve_one()
+            except Interrupted:
+                self._inside = False
+                self._forget()
             except (EOFError, ConnectionError, BrokenPipeError):
                 log.warning("a Spark task went away before its answer was ready")
-            finally:
-                connection.close()
+            except Exception:  # a stranger, most likely; the next one may be a friend
+                log.warning("a request could not be read:\n%s", traceback.format_exc())
+        self._inside = False
+        signal.signal(_ABANDONED, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
-    def _answer(self, connection: Connection) -> None:
-        kind, content = pickle.loads(connection.recv_bytes())
-        if kind == "close":
-            self._widths.pop(content, None)
-            reply: tuple[str, Any] = ("closed", self._host.close_job(content))
-        else:
-            reply = self._run(connection, *content)
-        connection.send_bytes(pickle.dumps(reply, 5))
+    def _on_end(self, *_: object) -> None:
+        self._ending = True
+        if self._inside:
+            raise Interrupted("the slot process has to end")
+
+    def _on_abandoned(self, *_: object) -> None:
+        if self._inside and self._clients.gone:
+            raise Interrupted("the Spark task has gone")
+
+    def _forget(self) -> None:
+        """Throw away what was interrupted in the middle. At the end of the process, that is done anyway."""
+        if not self._ending:
+            for job_id in list(self._widths):
+                self._widths.pop(job_id)
+                self._host.close_job(job_id)
+
+    def _serve_one(self) -> None:
+        accepted, _ = self._listener.accept()
+        with Connection(accepted.detach()) as connection:
+            deliver_challenge(connection, self._secret)
+            answer_challenge(connection, self._secret)
+            _, content = pickle.loads(connection.recv_bytes())
+            with self._clients.watching(connection):
+                reply = self._run(connection, *content)
+            connection.send_bytes(pickle.dumps(reply, 5))
 
     def _run(
         self, connection: Connection, task_bytes: bytes, index: int, attempt: str, rows: list[Any]
@@ -92,10 +137,50 @@ class SlotServer:
         next_width = widths[following] if following < len(widths) else 1
         return [(next_partition(row, following, next_width), row) for row in produced]
 
-    def shut_down(self) -> None:
-        """Close all functions: the executor is gone."""
-        with self._lock:
-            self._host.close_all()
+    def close(self) -> list[str]:
+        """Close all functions. Returns what went wrong."""
+        return self._host.close_all()
+
+
+class _ClientWatch:
+    """Notices when the client of the present request has gone.
+
+    A thread waits for that with the operating system's help; telling it of a client costs two calls and does not wake
+    it. Where there is no epoll, nobody looks: the client is found to be gone when it is answered.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._present: int | None = None
+        self.gone = False
+        self._poll: Any = None
+        if hasattr(select, "epoll"):
+            self._poll = select.epoll()
+            threading.Thread(target=self._watch, name="firesteel-clients", daemon=True).start()
+
+    @contextlib.contextmanager
+    def watching(self, connection: Connection) -> Iterator[None]:
+        """Interrupt what runs inside if the client goes."""
+        if self._poll is None:
+            yield
+            return
+        self.gone = False
+        self._present = connection.fileno()
+        self._poll.register(self._present, select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLONESHOT)
+        try:
+            yield
+        finally:
+            with self._lock:
+                descriptor, self._present = self._present, None
+            self._poll.unregister(descriptor)
+
+    def _watch(self) -> None:
+        while True:
+            for descriptor, _ in self._poll.poll():
+                with self._lock:
+                    if descriptor == self._present:
+                        self.gone = True
+                        signal.pthread_kill(threading.main_thread().ident or 0, _ABANDONED)
 
 
 def _tell_spark_files(directory: str) -> None:
@@ -106,21 +191,23 @@ def _tell_spark_files(directory: str) -> None:
     SparkFiles._is_running_on_worker = True
 
 
-def main() -> None:
-    """Serve until the parent of the Spark workers ends.
+def run_slot(listener: socket.socket, secret: bytes, problems: int, memory_limit: int) -> None:
+    """Serve until told to end, close all functions, and end the process.
 
-    Arguments: the address to listen on, the pid to end with, a pipe to tell that we are ready, a memory limit or 0.
+    :param problems: A pipe for what goes wrong while closing.
+    :param memory_limit: Bytes; 0 means that there is none.
     """
-    address, watched, ready, memory_limit = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     if memory_limit:
         resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
     _calm_garbage_collector()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver, which ends jobs in good order
-    server = SlotServer(address)
-    os.write(ready, b"1")
-    os.close(ready)
-    threading.Thread(target=_end_with, args=(watched, server, address), daemon=True).start()
+    server = SlotServer(listener, secret)
     server.serve()
+    listener.close()
+    told = [problem[:_PROBLEM_LENGTH] for problem in server.close()[:_PROBLEMS]]
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.write(problems, pickle.dumps(told, 5))
+    os._exit(0)
 
 
 def _calm_garbage_collector() -> None:
@@ -131,35 +218,3 @@ def _calm_garbage_collector() -> None:
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
-
-
-def _end_with(pid: int, server: SlotServer, address: str) -> None:
-    """End this process, in good order, when another one ends."""
-    _wait_for_end(pid)
-    server.shut_down()
-    for leftover in (address, f"{address}.lock"):
-        if os.path.exists(leftover):
-            os.unlink(leftover)
-    with contextlib.suppress(OSError):  # another slot's socket may still be there
-        os.rmdir(os.path.dirname(address))
-    os._exit(0)
-
-
-def _wait_for_end(pid: int) -> None:
-    if hasattr(os, "pidfd_open"):
-        try:
-            descriptor = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return
-        select.select([descriptor], [], [])
-        return
-    while _alive(pid):
-        time.sleep(1)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
