@@ -228,6 +228,15 @@ _put_fields = vars(Row)["_fields"].__set__
 _put_kind = vars(Row)["_row_kind"].__set__
 
 
+def copy_row(row: Row) -> Row:
+    """A row with the same values, names and kind: the values can be replaced without changing the other row."""
+    copy = _new(Row)
+    _put_values(copy, row._values.copy())
+    _put_fields(copy, row._fields)
+    _put_kind(copy, row._row_kind)
+    return copy
+
+
 def _as_plain(value: Any) -> Any:
     if isinstance(value, Row):
         return value.as_dict(recursive=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.model.source import SourceEvents
+from firesteel.runtime.records import copied
 
 __all__ = ["EventBuffer", "EventList", "SourceClosed"]
 
@@ -41,7 +42,7 @@ class EventList:
         if last is None or last[0] != "records" or (last[2] is None) != (timestamp is None):
             last = ("records", [], None if timestamp is None else [])
             self.entries.append(last)
-        last[1].append(value)
+        last[1].append(copied(value))
         if timestamp is not None:
             last[2].append(timestamp)
         self.records += 1

@@ -8,6 +8,7 @@ from typing import Any
 from firesteel.connectors.single_pass import SinglePassEnumerator
 from firesteel.errors import ConfigurationError
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
+from firesteel.runtime.records import all_copied
 
 __all__ = ["CollectionSource"]
 
@@ -17,7 +18,7 @@ class CollectionSource(Source):
 
     The records travel to the worker with the job. The position of the split is the index of the next record.
 
-    :param items: The records. They are copied into a list now: changing the collection later has no effect.
+    :param items: The records. They are copied now: changing the collection or a record later has no effect.
     """
 
     def __init__(self, items: Iterable[Any]) -> None:
@@ -25,7 +26,7 @@ class CollectionSource(Source):
             raise ConfigurationError(
                 f"a collection of records was expected, got {items!r:.80}. Put it into a list to make it one record."
             )
-        self._items = list(items)
+        self._items = all_copied(list(items))
 
     @property
     def boundedness(self) -> Boundedness:

@@ -345,6 +345,8 @@ class _OpenGroup:
 class _RowGroupReader(SourceReader):
     """Position: how many rows of the row group have been read."""
 
+    gives_away = True
+
     def __init__(self, schema: dict[str, Any]) -> None:
         self._decode = row_decoder(schema)
         self._groups = OpenSplits(_OpenGroup)

@@ -18,6 +18,8 @@ from firesteel.model.source import (
     SourceSplit,
     SplitEnumerator,
 )
+from firesteel.runtime.keeping import keeps_nothing
+from firesteel.runtime.records import copied
 
 __all__ = ["DataGeneratorSource", "GeneratorFunction", "IndexedSource", "RateLimiterStrategy"]
 
@@ -123,7 +125,12 @@ class IndexedSource(Source):
 
 
 class IndexedGenerator(ABC):
-    """Computes the records of an :class:`IndexedSource`, in a task."""
+    """Computes the records of an :class:`IndexedSource`, in a task.
+
+    :cvar gives_away: See :class:`SourceReader`.
+    """
+
+    gives_away: bool = False
 
     def open(self, context: ReaderContext) -> None:
         """Called once, before the first record."""
@@ -179,6 +186,7 @@ class _IndexEnumerator(SplitEnumerator):
 class _IndexReader(SourceReader):
     def __init__(self, generator: IndexedGenerator, count: int | None, rate: RateLimiterStrategy) -> None:
         self._generator = generator
+        self.gives_away = generator.gives_away
         self._count = count
         self._rate = rate
 
@@ -243,16 +251,21 @@ class DataGeneratorSource(IndexedSource):
 
 
 class _FunctionGenerator(IndexedGenerator):
+    gives_away = True
+
     def __init__(self, function: GeneratorFunction | Callable[[int], Any]) -> None:
         self._function = function
         self._call = function.map if isinstance(function, GeneratorFunction) else function
+        self._as_it_is = keeps_nothing(self._call)
 
     def open(self, context: ReaderContext) -> None:
         if isinstance(self._function, GeneratorFunction):
             self._function.open(context)
 
     def generate(self, indexes: range) -> tuple[list[Any], list[int] | None]:
-        return list(map(self._call, indexes)), None
+        if self._as_it_is:
+            return list(map(self._call, indexes)), None
+        return [copied(made) for made in map(self._call, indexes)], None
 
     def close(self) -> None:
         if isinstance(self._function, GeneratorFunction):

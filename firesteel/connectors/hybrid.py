@@ -190,6 +190,7 @@ class _HybridReader(SourceReader):
             self.close()
             reader = self._readers[number] = self._sources[number].create_reader()
             reader.open(self._context)
+            self.gives_away = reader.gives_away
         return reader.read(inner, position, max_records, now)
 
     def close(self) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from firesteel.common.io import InputFormat
 from firesteel.connectors.open_splits import OpenSplits
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
+from firesteel.runtime.records import copied
 
 __all__ = ["InputFormatSource"]
 
@@ -62,6 +63,8 @@ class _Enumerator(SplitEnumerator):
 
 
 class _Reader(SourceReader):
+    gives_away = True  # copies, if need be
+
     def __init__(self, input_format: InputFormat) -> None:
         self._format = input_format
         self._splits = OpenSplits(lambda split: _OpenFormat(self._format, split.payload))
@@ -95,7 +98,7 @@ class _OpenFormat:
             self._position += 1
         values: list[Any] = []
         while len(values) < max_records and not self._format.reached_end():
-            values.append(self._format.next_record())
+            values.append(copied(self._format.next_record()))
         self._position += len(values)
         return ReadResult(values, self._position, finished=len(values) < max_records)
 

@@ -59,6 +59,8 @@ class NumberSequenceSource(Source):
 
 
 class _RangeReader(SourceReader):
+    gives_away = True
+
     def read(self, split: SourceSplit, position: int, max_records: int, now: int) -> ReadResult:
         stop: int = split.payload[1]
         end = min(stop, position + max_records)

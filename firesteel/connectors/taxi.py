@@ -236,6 +236,8 @@ class _Shuffle:
 class _TaxiGenerator(IndexedGenerator):
     """Ride number ``r`` begins in the interval ``r`` of event time, and everything about it follows from ``r``."""
 
+    gives_away = True
+
     def __init__(self, source: _TaxiSource) -> None:
         self._count = source.count
         self._interval = source.ride_interval

@@ -117,6 +117,8 @@ def _files_in(directory: str, recursive: bool) -> list[str]:
 class _LineReader(SourceReader):
     """Reads lines; position None means the beginning of the split."""
 
+    gives_away = True
+
     def __init__(self, charset: str) -> None:
         self._charset = charset
         self._parts = OpenSplits(self._open_part)

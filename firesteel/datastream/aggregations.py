@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from firesteel.common.types import Row
 from firesteel.datastream.arguments import shown
 from firesteel.datastream.fields import RollingField
 from firesteel.errors import TypeMismatchError
@@ -67,6 +68,16 @@ class ExtremeByFunction(ReduceFunction):
         method = "max_by" if self._largest else "min_by"
         first, second = self._measure(value1), self._measure(value2)
         return value2 if _beats(second, first, self._largest, method, self._measure) else value1
+
+
+class KeyAndRecord:
+    """From record to a row of its key and itself."""
+
+    def __init__(self, key_selector: Callable[[Any], Any]) -> None:
+        self._key_selector = key_selector
+
+    def __call__(self, record: Any) -> Row:
+        return Row(self._key_selector(record), record)
 
 
 class KeyAndMeasure:

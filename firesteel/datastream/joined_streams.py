@@ -30,6 +30,8 @@ from firesteel.model.functions import (
 )
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.triggers import Trigger
+from firesteel.runtime.emission import results_of
+from firesteel.runtime.records import copied
 
 if TYPE_CHECKING:
     from firesteel.datastream.stream import DataStream
@@ -250,7 +252,7 @@ class JoinWindowFunction(_TwoSidedWindowFunction):
     def meet(self, first: list[Any], second: list[Any]) -> Results:
         """Call the function for each pair."""
         join = self._call
-        return [join(one, other) for one in first for other in second]
+        return [copied(join(one, other)) for one in first for other in second]
 
 
 class FlatJoinWindowFunction(_TwoSidedWindowFunction):
@@ -264,11 +266,15 @@ class FlatJoinWindowFunction(_TwoSidedWindowFunction):
     def meet(self, first: list[Any], second: list[Any]) -> Results:
         """Call the function for each pair."""
         join = self._call
-        return [result for one in first for other in second for result in join(one, other) or ()]
+        return [copied(result) for one in first for other in second for result in _results(join(one, other))]
+
+
+def _results(made: Any) -> Iterable[Any]:
+    return () if made is None else results_of(made)
 
 
 def _results_call(function: Function | Callable[..., Any], method: str) -> Callable[[Any, Any], Results]:
-    return emitting(function, method, 2) if isinstance(function, Function) else function
+    return emitting(function, method, 2, copied) if isinstance(function, Function) else function
 
 
 def as_co_group_window_function(function: Any) -> WindowFunction[Any, Any, Any, Any]:

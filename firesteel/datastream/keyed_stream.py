@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
-from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, KeyAndMeasure, SumFunction
+from firesteel.datastream.aggregations import (
+    ExtremeByFunction,
+    ExtremeFunction,
+    KeyAndMeasure,
+    KeyAndRecord,
+    SumFunction,
+)
 from firesteel.datastream.fields import RollingField, declared_field_type
 from firesteel.datastream.repartitioning import partition_node
+from firesteel.datastream.sink import DataStreamSink
 from firesteel.datastream.stream import DataStream
 from firesteel.errors import ProgramError
 from firesteel.model.assigners import WindowAssigner
@@ -25,6 +32,7 @@ from firesteel.model.functions import (
     ProcessFunction,
     ReduceFunction,
     RuntimeContext,
+    SinkFunction,
 )
 from firesteel.model.functions.adapt import (
     as_filter_function,
@@ -32,13 +40,17 @@ from firesteel.model.functions.adapt import (
     as_map_function,
     as_process_function,
     as_reduce_function,
+    as_sink_function,
     emitting,
 )
+from firesteel.model.sink import Sink
 from firesteel.runtime import partitioners
 from firesteel.runtime.basic import FilterOperator, FlatMapOperator, MapOperator, ReduceOperator
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.partitioners import Partitioning
 from firesteel.runtime.process import KeyedProcessOperator
+from firesteel.runtime.records import copied
+from firesteel.runtime.sinks import SinkFunctionOperator
 
 if TYPE_CHECKING:
     from firesteel.datastream.interval_join import IntervalJoin
@@ -219,6 +231,22 @@ class KeyedStream(DataStream):
 
         return IntervalJoin(self, other_stream)
 
+    # ---- outputs -------------------------------------------------------------------------------------------
+
+    def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any] | Sink) -> DataStreamSink:
+        """Call a function for each record; a :class:`SinkFunction` may keep state per key."""
+        if isinstance(sink_func, Sink):
+            return self.sink_to(sink_func)
+        factory = partial(SinkFunctionOperator, as_sink_function(sink_func))
+        return DataStreamSink(self._end("Unnamed", factory, key_selectors=(self._key_selector,)))
+
+    def _collectable(self) -> DataStream:
+        """As in PyFlink, the records of a keyed stream come to the caller as rows of key and record."""
+        rows = self._origin.map(KeyAndRecord(self._key_selector)).name("Key and Record")
+        if self._origin._transformation.parallelism is not None:
+            rows.set_parallelism(self._origin._transformation.parallelism)
+        return rows
+
     # ---- inside --------------------------------------------------------------------------------------------
 
     def _keyed(
@@ -235,9 +263,8 @@ class KeyedStream(DataStream):
         if not callable(measure):
             return self._reduce("Keyed Aggregation", make(self._field(method, argument, measure)), method)
         pairs = self._origin.map(KeyAndMeasure(self._key_selector, measure)).name("Key and Measure")
-        origin_parallelism = self._origin._transformation.parallelism
-        if origin_parallelism is not None:
-            pairs.set_parallelism(origin_parallelism)
+        if self._origin._transformation.parallelism is not None:
+            pairs.set_parallelism(self._origin._transformation.parallelism)
         keyed = pairs.key_by(itemgetter(0), self._key_type)
         aggregated = keyed._reduce("Keyed Aggregation", make(RollingField(1, method)), method)
         return aggregated.map(itemgetter(1)).name("Measure")
@@ -273,7 +300,7 @@ class ProcessFunctionOnKeys(KeyedProcessFunction):
         """Open the function."""
         self._function.set_runtime_context(runtime_context)
         self._function.open(runtime_context)
-        self._process = emitting(self._function, "process_element", 2)
+        self._process = emitting(self._function, "process_element", 2, copied)
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[Any] | None:
         """Call the function."""

@@ -109,14 +109,16 @@ class StreamOutputs(ABC):
                 for value in results:
                     print(value)
 
-        The job advances no faster than the results are read. Closing the iterator cancels the job.
+        The job advances no faster than the results are read. Closing the iterator cancels the job. The records come
+        in the order of the stream; those of several subtasks one after the other, epoch by epoch. On a keyed stream
+        they are rows of key and record, as in PyFlink.
 
         :param limit: Return a list of at most so many records instead; the job is cancelled when it has them.
         """
         if limit is not None:
             arguments.whole_number("execute_and_collect", "limit", limit, least=1)
         buffer = ResultBuffer()
-        self._collect_into(buffer)
+        self._collectable()._collect_into(buffer, parallelism=1)
         results = CloseableIterator(buffer, self._environment._execute(job_execution_name, detached=True))
         if limit is None:
             return results
@@ -137,7 +139,7 @@ class StreamOutputs(ABC):
 
         self._environment._require_bounded("to_dataframe()", "Use execute_and_collect(limit=...)")
         records = ListSink()
-        self._collect_into(records)
+        self._collect_into(records, parallelism=1)
         self._environment._execute(None, detached=False).get_job_execution_result().result()
         session = spark if spark is not None else self._environment._session
         return rows_to_dataframe(records.values, self._transformation.output_type, session)
@@ -148,13 +150,26 @@ class StreamOutputs(ABC):
         line_format = LineFormat(self._transformation.output_type, f"{method}()")
         return DataStreamSink(self._collect_into(PrintSink(identifier, to_stderr), name, line_format))
 
+    def _collectable(self) -> StreamOutputs:
+        """The stream whose records :meth:`execute_and_collect` gives."""
+        return self
+
     def _collect_into(
-        self, sink: DriverSink, name: str = "Collect", convert: Callable[[Any], Any] | None = None
+        self,
+        sink: DriverSink,
+        name: str = "Collect",
+        convert: Callable[[Any], Any] | None = None,
+        parallelism: int | None = None,
     ) -> OperatorTransformation:
-        """End this line with an operator that sends the records, converted, to an object in the driver."""
+        """End this line with an operator that sends the records, converted, to an object in the driver.
+
+        :param parallelism: 1 keeps the order of a stream that has one.
+        """
         collector_id = uuid.uuid4().hex
         self._environment._driver_sinks[collector_id] = sink
-        return self._end(name, partial(CollectOperator, collector_id, convert), collector_id=collector_id)
+        return self._end(
+            name, partial(CollectOperator, collector_id, convert), collector_id=collector_id, parallelism=parallelism
+        )
 
     def _end(self, name: str, factory: Callable[[], Operator], **settings: Any) -> OperatorTransformation:
         node = OperatorTransformation(

@@ -47,6 +47,8 @@ class WorkerPlan:
     chunk_records: int
     epoch_bytes: int
     watermark_interval: int
+    object_reuse: bool
+    """Whether operators hand records on as they are, not as copies."""
     main_classes: bytes
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
@@ -223,6 +225,7 @@ class SubtaskHost:
             job_parameters=plan.job_parameters,
             chunk_records=plan.chunk_records,
             watermark_interval=plan.watermark_interval,
+            object_reuse=plan.object_reuse,
             cached_files={name: _local_copy(path) for name, path in plan.cached_files.items()},
             backend_factory=plan.backend.factory(),
         )

@@ -63,7 +63,13 @@ class ReaderContext:
 
 
 class SourceReader(ABC):
-    """Reads splits, in a task. One reader per subtask, kept open for the life of the job."""
+    """Reads splits, in a task. One reader per subtask, kept open for the life of the job.
+
+    :cvar gives_away: Every record is an object of its own that the reader keeps nowhere. Where that is not said,
+        records that can change are copied.
+    """
+
+    gives_away: bool = False
 
     def open(self, context: ReaderContext) -> None:
         """Called once, before the first read."""

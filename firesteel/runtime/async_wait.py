@@ -120,7 +120,7 @@ class AsyncWaitOperator(FunctionOperator):
 
         async def work() -> None:
             for index, (value, _) in todo:  # shared: whoever is free takes the next record
-                places[index] = await self._call_or_fail(value)
+                places[index] = [self.own(result) for result in await self._call_or_fail(value)]
                 finished.append(index)
 
         workers = [asyncio.ensure_future(work()) for _ in range(min(self._capacity, len(waiting)))]
@@ -169,8 +169,8 @@ class AsyncWaitOperator(FunctionOperator):
 
 
 def _checked(results: Any, method: str) -> list[Any]:
-    if isinstance(results, (list, tuple)):
-        return list(results)
+    if isinstance(results, list):
+        return results
     raise TypeMismatchError(
         f"{method} of an asynchronous function must return a list of results, got {type(results).__name__}: "
         f"{results!r:.200}. For one result return [result], for none []"

@@ -3,46 +3,74 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import compress
+from itertools import compress, repeat
 from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK
 from firesteel.model.functions import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
 from firesteel.model.functions.adapt import bound_call, emitting
 from firesteel.runtime.batch import Batch
-from firesteel.runtime.operator import Operator
+from firesteel.runtime.emission import USUAL_RESULTS, flat_results_of
+from firesteel.runtime.records import UNCHANGEABLE
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.state.backend import KeyScope, value_table
-from firesteel.state.tables import ABSENT
 
 
-def map_batch(operator: Operator, call: Callable[[Any], Any], batch: Batch) -> None:
-    """Emit one result per record, with the record's key in scope on keyed streams."""
-    operator.cursor = cursor = iter(batch.values)
-    keyed = operator.context.keyed_state
-    if keyed is None or batch.keys is None:
-        results = [call(value) for value in cursor]
-    else:
-        scope = keyed.scope
-        results = []
-        for value, key in zip(cursor, batch.keys):
-            scope.key = key
-            results.append(call(value))
-    operator.output.emit(Batch(results, batch.timestamps))
+class MapCall:
+    """A function from record to record, as it is called for the records of a batch.
+
+    :ivar as_it_is: What the function returns can be handed on without a look at it: nobody keeps it.
+    """
+
+    __slots__ = ("as_it_is", "call")
+
+    def __init__(self, operator: FunctionOperator, method: str) -> None:
+        self.call = bound_call(operator.function, method)
+        self.as_it_is = operator.nothing_is_kept_by(self.call)
+
+    def run(self, operator: FunctionOperator, batch: Batch) -> None:
+        """Emit one result per record, with the record's key in scope on keyed streams."""
+        operator.cursor = cursor = iter(batch.values)
+        call, own, unchangeable = self.call, operator.own, UNCHANGEABLE
+        keyed = operator.context.keyed_state
+        if keyed is not None and batch.keys is not None:
+            scope = keyed.scope
+            results = [own(call(value)) for value, scope.key in zip(cursor, batch.keys)]
+        elif self.as_it_is:
+            results = [call(value) for value in cursor]
+        else:
+            # Copied before the function is called again. What cannot change needs no copy: the usual cases, without
+            # a call.
+            results = [
+                made
+                if (
+                    made.__class__ is tuple
+                    and len(made) == 2
+                    and made[0].__class__ in unchangeable
+                    and made[1].__class__ in unchangeable
+                )
+                or made.__class__ in unchangeable
+                else own(made)
+                for made in map(call, cursor)
+            ]
+        operator.output.emit(Batch(results, batch.timestamps))
 
 
-def flat_map_batch(operator: Operator, call: Callable[[Any], Iterable[Any] | None], batch: Batch) -> None:
+def flat_map_batch(operator: FunctionOperator, call: Callable[[Any], Iterable[Any] | None], batch: Batch) -> None:
     """Emit any number of results per record, with the record's key in scope on keyed streams."""
     operator.cursor = cursor = iter(batch.values)
     keyed = operator.context.keyed_state
     scope = KeyScope() if keyed is None else keyed.scope
+    own, unchangeable = operator.own, UNCHANGEABLE
     results: list[Any] = []
     counts: list[int] = []
-    for value, scope.key in zip(cursor, batch.values if batch.keys is None else batch.keys):
+    for value, scope.key in zip(cursor, repeat(None) if batch.keys is None else batch.keys):
         made = call(value)
         before = len(results)
         if made is not None:
-            results.extend(made)
+            if made.__class__ not in USUAL_RESULTS:
+                made = flat_results_of(made)
+            results.extend([each if each.__class__ in unchangeable else own(each) for each in made])
         counts.append(len(results) - before)
     timestamps = batch.timestamps
     if timestamps is not None:
@@ -56,9 +84,14 @@ class MapOperator(FunctionOperator):
     def __init__(self, function: MapFunction) -> None:
         super().__init__(function)
 
+    def open(self) -> None:
+        """Find out how the function is called."""
+        super().open()
+        self._map = MapCall(self, "map")
+
     def process(self, batch: Batch) -> None:
         """Map all records."""
-        map_batch(self, bound_call(self.function, "map"), batch)
+        self._map.run(self, batch)
 
 
 class FilterOperator(FunctionOperator):
@@ -67,30 +100,36 @@ class FilterOperator(FunctionOperator):
     def __init__(self, function: FilterFunction) -> None:
         super().__init__(function)
 
+    def open(self) -> None:
+        """Find out how the function is called."""
+        super().open()
+        self._keep = bound_call(self.function, "filter")
+        self._as_it_is = self.nothing_is_kept_by(self._keep)
+
     def process(self, batch: Batch) -> None:
         """Filter all records."""
-        keep = bound_call(self.function, "filter")
+        keep, own, unchangeable = self._keep, self.own, UNCHANGEABLE
         self.cursor = cursor = iter(batch.values)
         if self.context.keyed_state is not None and batch.keys is not None:
-            self._process_keyed(batch)
-        elif batch.timestamps is None:
+            scope, numbers = self.context.keyed_state.scope, range(len(batch))
+            kept = [(own(value), index) for value, index, scope.key in zip(cursor, numbers, batch.keys) if keep(value)]
+            self._emit_kept(batch, kept)
+        elif batch.timestamps is None and self._as_it_is:
             self.output.emit(Batch([value for value in cursor if keep(value)]))
+        elif batch.timestamps is None:
+            made = [value if value.__class__ in unchangeable else own(value) for value in cursor if keep(value)]
+            self.output.emit(Batch(made))
+        elif self._as_it_is:
+            verdicts = [keep(value) for value in cursor]
+            stamps = list(compress(batch.timestamps, verdicts))
+            self.output.emit(Batch(list(compress(batch.values, verdicts)), stamps))
         else:
-            self._emit_selected(batch, [keep(value) for value in cursor])
+            self._emit_kept(batch, [(own(value), index) for index, value in enumerate(cursor) if keep(value)])
 
-    def _process_keyed(self, batch: Batch) -> None:
-        assert self.context.keyed_state is not None and batch.keys is not None and self.cursor is not None
-        scope, keep = self.context.keyed_state.scope, bound_call(self.function, "filter")
-        verdicts = []
-        for value, key in zip(self.cursor, batch.keys):
-            scope.key = key
-            verdicts.append(keep(value))
-        self._emit_selected(batch, verdicts)
-
-    def _emit_selected(self, batch: Batch, verdicts: list[Any]) -> None:
-        timestamps = batch.timestamps
-        kept = None if timestamps is None else list(compress(timestamps, verdicts))
-        self.output.emit(Batch(list(compress(batch.values, verdicts)), kept))
+    def _emit_kept(self, batch: Batch, kept: list[tuple[Any, int]]) -> None:
+        stamps = batch.timestamps
+        values = [value for value, _ in kept]
+        self.output.emit(Batch(values, None if stamps is None else [stamps[index] for _, index in kept]))
 
 
 class FlatMapOperator(FunctionOperator):
@@ -102,7 +141,7 @@ class FlatMapOperator(FunctionOperator):
     def open(self) -> None:
         """Find out which style the function is written in."""
         super().open()
-        self._call = emitting(self.function, "flat_map", 1)
+        self._call = emitting(self.function, "flat_map", 1, self.own)
 
     def process(self, batch: Batch) -> None:
         """Map all records."""
@@ -123,14 +162,16 @@ class ReduceOperator(FunctionOperator):
 
     def process(self, batch: Batch) -> None:
         """Reduce each record into its key's aggregate."""
-        assert batch.keys is not None
+        assert batch.keys is not None and self.context.keyed_state is not None
         entries, reduce = self._table.batch_entries, bound_call(self.function, "reduce")
+        scope, own, unchangeable = self.context.keyed_state.scope, self.own, UNCHANGEABLE
         self.cursor = cursor = iter(batch.values)
         results: list[Any] = []
-        for value, key in zip(cursor, batch.keys):
-            current = entries.get(key, ABSENT)
-            entries[key] = result = value if current is ABSENT else reduce(current, value)
-            results.append(result)
+        for value, scope.key in zip(cursor, batch.keys):
+            key = scope.key
+            current = entries.get(key)
+            entries[key] = result = value if current is None else reduce(current, value)
+            results.append(result if result.__class__ in unchangeable else own(result))
         self._table.dirty.update(batch.keys)
         if not self.context.batch_mode:
             self.output.emit(Batch(results, batch.timestamps))
@@ -143,4 +184,4 @@ class ReduceOperator(FunctionOperator):
                 keys = sorted(entries)
             except TypeError:  # keys without an order: as they came
                 keys = list(entries)
-            self.output.emit(Batch([entries[key] for key in keys], [MAX_WATERMARK] * len(keys)))
+            self.output.emit(Batch([self.own(entries[key]) for key in keys], [MAX_WATERMARK] * len(keys)))

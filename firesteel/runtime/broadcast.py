@@ -149,8 +149,8 @@ class BroadcastOperator(FunctionOperator):
         states = BroadcastStates(self.context.operator_state, self._descriptors)
         super().open()
         self._writing, self._reading = WritingContext(self, states), ReadingContext(self, states)
-        self._on_broadcast = emitting(self.function, "process_broadcast_element", 2)
-        self._on_element = emitting(self.function, "process_element", 2)
+        self._on_broadcast = emitting(self.function, "process_broadcast_element", 2, self.own)
+        self._on_element = emitting(self.function, "process_element", 2, self.own)
 
     def process(self, batch: Batch) -> None:
         """Broadcast records."""
@@ -175,8 +175,8 @@ class KeyedBroadcastOperator(TimerFiring):
         self._states = BroadcastStates(self.context.operator_state, self._descriptors)
         super().open()
         self._writing = KeyedWritingContext(self, self._states)
-        self._on_broadcast = emitting(self.function, "process_broadcast_element", 2)
-        self._on_element = emitting(self.function, "process_element", 2)
+        self._on_broadcast = emitting(self.function, "process_broadcast_element", 2, self.own)
+        self._on_element = emitting(self.function, "process_element", 2, self.own)
 
     def make_context(self) -> Any:
         """The context for records and timers of the keyed stream."""

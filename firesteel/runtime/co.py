@@ -6,8 +6,8 @@ from collections import deque
 from typing import Any
 
 from firesteel.model.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
-from firesteel.model.functions.adapt import bound_call, emitting
-from firesteel.runtime.basic import flat_map_batch, map_batch
+from firesteel.model.functions.adapt import emitting
+from firesteel.runtime.basic import MapCall, flat_map_batch
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import UnkeyedTimerService
 from firesteel.runtime.operator import Guard, Operator, OperatorContext
@@ -22,13 +22,18 @@ class CoMapOperator(FunctionOperator):
     def __init__(self, function: CoMapFunction) -> None:
         super().__init__(function)
 
+    def open(self) -> None:
+        """Find out how the function is called."""
+        super().open()
+        self._first, self._second = MapCall(self, "map1"), MapCall(self, "map2")
+
     def process(self, batch: Batch) -> None:
         """Records of the first input."""
-        map_batch(self, bound_call(self.function, "map1"), batch)
+        self._first.run(self, batch)
 
     def process_second(self, batch: Batch) -> None:
         """Records of the second input."""
-        map_batch(self, bound_call(self.function, "map2"), batch)
+        self._second.run(self, batch)
 
 
 class CoFlatMapOperator(FunctionOperator):
@@ -40,8 +45,8 @@ class CoFlatMapOperator(FunctionOperator):
     def open(self) -> None:
         """Find out which style the function is written in."""
         super().open()
-        self._first = emitting(self.function, "flat_map1", 1)
-        self._second = emitting(self.function, "flat_map2", 1)
+        self._first = emitting(self.function, "flat_map1", 1, self.own)
+        self._second = emitting(self.function, "flat_map2", 1, self.own)
 
     def process(self, batch: Batch) -> None:
         """Records of the first input."""
@@ -62,8 +67,8 @@ class CoProcessOperator(FunctionOperator):
         """Make the context."""
         self._element_context = ElementContext(UnkeyedTimerService(self), self.side)
         super().open()
-        self._first = emitting(self.function, "process_element1", 2)
-        self._second = emitting(self.function, "process_element2", 2)
+        self._first = emitting(self.function, "process_element1", 2, self.own)
+        self._second = emitting(self.function, "process_element2", 2, self.own)
 
     def process(self, batch: Batch) -> None:
         """Records of the first input."""
@@ -89,8 +94,8 @@ class KeyedCoProcessOperator(TimerFiring):
     def open(self) -> None:
         """Find out which style the function is written in."""
         super().open()
-        self._first = emitting(self.function, "process_element1", 2)
-        self._second = emitting(self.function, "process_element2", 2)
+        self._first = emitting(self.function, "process_element1", 2, self.own)
+        self._second = emitting(self.function, "process_element2", 2, self.own)
 
     def make_context(self) -> Any:
         """The context object that the function is given."""

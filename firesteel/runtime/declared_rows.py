@@ -42,8 +42,8 @@ def row_namer(names: tuple[str, ...]) -> Callable[[Any], Any]:
 class NamingOutput(Output):
     """The output of an operator that is declared to emit rows."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        super().__init__()
+    def __init__(self, names: tuple[str, ...], object_reuse: bool = False) -> None:
+        super().__init__(object_reuse)
         self._named = row_namer(names)
 
     def emit(self, batch: Batch) -> None:

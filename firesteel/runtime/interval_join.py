@@ -12,7 +12,7 @@ from firesteel.model.functions import ProcessJoinFunction
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
-from firesteel.runtime.emission import SideBuffer
+from firesteel.runtime.emission import SideBuffer, results_of
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.state.backend import KeyedStateBackend, map_table
@@ -117,7 +117,7 @@ class IntervalJoinOperator(FunctionOperator):
         """Make the context."""
         super().open()
         self._context = PairContext(self.side)
-        self._call: Callable[..., Any] = emitting(self.function, "process_element", 3)
+        self._call: Callable[..., Any] = emitting(self.function, "process_element", 3, self.own)
 
     def process(self, batch: Batch) -> None:
         """Records of the left stream."""
@@ -180,11 +180,11 @@ class IntervalJoinOperator(FunctionOperator):
     def _take(self, results: Any, stamp: int, values: list[Any], timestamps: list[int]) -> None:
         if results is None:
             return
-        for result in results:
+        for result in results_of(results):
             if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 self.side.add(result[0], result[1], stamp)
             else:
-                values.append(result)
+                values.append(self.own(result))
                 timestamps.append(stamp)
 
     def advance_watermark(self, watermark: int) -> None:

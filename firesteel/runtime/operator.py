@@ -20,6 +20,7 @@ from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.records import copied_batch
 
 if TYPE_CHECKING:
     from firesteel.state.backend import KeyedStateBackend
@@ -37,14 +38,38 @@ class Clock:
         self.now = now
 
 
-class Output:
-    """Where an operator sends what it makes: chained operators, emitters, side outputs."""
+class _Receivers:
+    """Those who receive the same records: one has the records themselves, the others have copies of their own."""
+
+    __slots__ = ("changing", "reading")
 
     def __init__(self) -> None:
-        self._receivers: list[Receiver] = []
+        self.changing: list[Receiver] = []
+        self.reading: list[Receiver] = []
+        """These never change a record: they can have the same ones."""
+
+    def send(self, batch: Batch) -> None:
+        changing, reading = self.changing, self.reading
+        for receive in changing if reading else changing[:-1]:
+            receive(copied_batch(batch))
+        for receive in reading or changing[-1:]:
+            receive(batch)
+
+
+class Output:
+    """Where an operator sends what it makes: chained operators, emitters, side outputs.
+
+    Records belong to whoever receives them: if several do, each has copies of its own.
+
+    :param object_reuse: All receivers get the same records.
+    """
+
+    def __init__(self, object_reuse: bool = False) -> None:
+        self._object_reuse = object_reuse
+        self._main = _Receivers()
         self._watermark_receivers: list[Callable[[int], None]] = []
         self._status_receivers: list[Callable[[bool], None]] = []
-        self._side_receivers: dict[str, list[Receiver]] = {}
+        self._sides: dict[str, _Receivers] = {}
         self.records_out = 0
         self.watermark = MIN_WATERMARK
         self.idle = False
@@ -55,12 +80,14 @@ class Output:
         on_watermark: Callable[[int], None],
         on_status: Callable[[bool], None],
         tag: OutputTag | None = None,
+        reads_only: bool = False,
     ) -> None:
-        """Add a receiver of the main output, or of a side output. Watermarks go to both."""
-        if tag is None:
-            self._receivers.append(receive)
-        else:
-            self._side_receivers.setdefault(tag.name, []).append(receive)
+        """Add a receiver of the main output, or of a side output. Watermarks go to both.
+
+        :param reads_only: The receiver never changes a record, so it may share them with others of its kind.
+        """
+        receivers = self._main if tag is None else self._sides.setdefault(tag.name, _Receivers())
+        (receivers.reading if reads_only or self._object_reuse else receivers.changing).append(receive)
         self._watermark_receivers.append(on_watermark)
         self._status_receivers.append(on_status)
 
@@ -68,14 +95,12 @@ class Output:
         """Send records on. An empty batch is nothing."""
         if batch.values:
             self.records_out += len(batch.values)
-            for receive in self._receivers:
-                receive(batch)
+            self._main.send(batch)
 
     def emit_side(self, tag_name: str, batch: Batch) -> None:
         """Send records to a side output; nobody listening is fine."""
-        if batch.values:
-            for receive in self._side_receivers.get(tag_name, ()):
-                receive(batch)
+        if batch.values and tag_name in self._sides:
+            self._sides[tag_name].send(batch)
 
     def emit_watermark(self, watermark: int) -> None:
         """Say that no more records with a timestamp up to ``watermark`` will come."""
@@ -107,6 +132,8 @@ class OperatorContext:
     operator_state: OperatorStateBackend
     keyed_state: KeyedStateBackend | None = None
     batch_mode: bool = False
+    object_reuse: bool = False
+    """Records are handed on as they are, not as copies: nobody changes one that was emitted or received."""
     job_parameters: dict[str, str] = field(default_factory=dict)
     cached_files: dict[str, str] = field(default_factory=dict)
     """Files that every worker has: their paths on this host, by name."""

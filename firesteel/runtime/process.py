@@ -13,7 +13,8 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.model.timers import TimeDomain, TimerService
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import KeyedTimerService, UnkeyedTimerService
-from firesteel.runtime.emission import SideBuffer, split_by_timestamps
+from firesteel.runtime.emission import USUAL_RESULTS, SideBuffer, results_of, split_by_timestamps
+from firesteel.runtime.records import UNCHANGEABLE
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.state.backend import KeyScope
 
@@ -86,7 +87,7 @@ class ProcessOperator(FunctionOperator):
         """Make the context."""
         self.element_context = ElementContext(UnkeyedTimerService(self), self.side)
         super().open()
-        self._call = emitting(self.function, "process_element", 2)
+        self._call = emitting(self.function, "process_element", 2, self.own)
 
     def process(self, batch: Batch) -> None:
         """Call the function for each record."""
@@ -109,7 +110,7 @@ class TimerFiring(FunctionOperator):
         self.timers = KeyedTimerService(self, backend)
         self.element_context = self.make_context()
         super().open()
-        self._on_timer = emitting(self.function, "on_timer", 2)
+        self._on_timer = emitting(self.function, "on_timer", 2, self.own)
 
     def make_context(self) -> Any:
         """The context object that the function is given."""
@@ -141,7 +142,7 @@ class TimerFiring(FunctionOperator):
             made = on_timer(timestamp, context)
             if made is not None:
                 before = len(values)
-                self.add_results(made, values, timestamp if event_time else None)
+                self.add_results(results_of(made), values, timestamp if event_time else None)
                 timestamps.extend(repeat(timestamp if event_time else None, len(values) - before))
 
         fire(until, on_fire)
@@ -156,7 +157,7 @@ class TimerFiring(FunctionOperator):
             if is_tagged(result):
                 self.side.add(result[0], result[1], timestamp)
             else:
-                values.append(result)
+                values.append(self.own(result))
 
 
 class KeyedProcessOperator(TimerFiring):
@@ -168,7 +169,7 @@ class KeyedProcessOperator(TimerFiring):
     def open(self) -> None:
         """Find out which style the function is written in."""
         super().open()
-        self._call = emitting(self.function, "process_element", 2)
+        self._call = emitting(self.function, "process_element", 2, self.own)
 
     def process(self, batch: Batch) -> None:
         """Call the function for each record, with the record's key in scope."""
@@ -187,10 +188,25 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
     if batch.timestamps is None and not OutputTag.made and inspect.isgeneratorfunction(call):
         context.current_timestamp = None
         # The loop's targets are the very attributes that user code reads through context and state.
-        made = [result for value, scope.key in zip(cursor, keys) for result in call(value, context)]
+        own, unchangeable = operator.own, UNCHANGEABLE
+        # A result is copied before the function goes on: it may change what it has emitted. What cannot change needs
+        # no copy: the usual cases, without a call.
+        made = [
+            result
+            if (
+                result.__class__ is tuple
+                and len(result) == 2
+                and result[0].__class__ in unchangeable
+                and result[1].__class__ in unchangeable
+            )
+            or result.__class__ in unchangeable
+            else own(result)
+            for value, scope.key in zip(cursor, keys)
+            for result in call(value, context)
+        ]
         results = _sorted_out(made, operator.side) if OutputTag.made else Batch(made)
     else:
-        results = _called_and_sorted(operator.side, call, context, scope, zip(cursor, _stamps(batch), keys))
+        results = _called_and_sorted(operator, call, context, scope, zip(cursor, _stamps(batch), keys))
         if batch.timestamps is None:
             results.timestamps = None
     operator.side.flush(operator.output)
@@ -198,15 +214,18 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
 
 
 def _called_and_sorted(
-    side: SideBuffer, call: Call, context: Any, scope: KeyScope, elements: Iterable[tuple[Any, Any, Any]]
+    operator: FunctionOperator, call: Call, context: Any, scope: KeyScope, elements: Iterable[tuple[Any, Any, Any]]
 ) -> Batch:
     """The results of a function of any kind, with the timestamps of their records; tagged ones go to the side."""
     values: list[Any] = []
     timestamps: list[int] = []
     append, append_stamp = values.append, timestamps.append
+    side, own, unchangeable = operator.side, operator.own, UNCHANGEABLE
     for value, context.current_timestamp, scope.key in elements:
         made = call(value, context)
         if made is not None:
+            if made.__class__ not in USUAL_RESULTS:
+                made = results_of(made)
             for result in made:
                 # is_tagged() without the call
                 if (
@@ -217,7 +236,7 @@ def _called_and_sorted(
                 ):
                     side.add(result[0], result[1], context.current_timestamp)
                 else:
-                    append(result)
+                    append(result if result.__class__ in unchangeable else own(result))
                     append_stamp(context.current_timestamp)
     return Batch(values, timestamps)
 

@@ -12,6 +12,7 @@ from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.user_function import FunctionOperator
+from firesteel.state.backend import KeyScope
 
 
 class SinkContext(SinkFunction.Context):
@@ -45,7 +46,10 @@ class SinkFunctionOperator(FunctionOperator):
         context = SinkContext(self)
         invoke = self.function.invoke
         self.cursor = iter(batch.values)
-        for value, context.current_timestamp in zip(self.cursor, batch.timestamps or repeat(None)):
+        keyed = self.context.keyed_state
+        scope = KeyScope() if keyed is None else keyed.scope
+        stamps, keys = batch.timestamps or repeat(None), repeat(None) if batch.keys is None else batch.keys
+        for value, context.current_timestamp, scope.key in zip(self.cursor, stamps, keys):
             invoke(value, context)
 
 

@@ -12,6 +12,7 @@ from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSp
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.records import all_copied
 from firesteel.runtime.watermarks import StrategyRun
 from firesteel.state import codec
 
@@ -116,7 +117,9 @@ class SourceOperator(Operator):
                 report.records += len(result.values)
                 report.positions[split.split_id] = (result.position, result.finished)
                 if result.values:
-                    self._emit(split.split_id, Batch(result.values, result.timestamps))
+                    as_they_are = self._reader.gives_away or self.context.object_reuse
+                    values = result.values if as_they_are else all_copied(result.values)
+                    self._emit(split.split_id, Batch(values, result.timestamps))
                 if result.finished:
                     self._ended_splits.add(split.split_id)
                 elif result.values:

@@ -173,17 +173,22 @@ class ChainInstance:
             max_parallelism=self.layout.max_parallelism,
             attempt=settings.generation,
             clock=settings.clock,
-            output=Output() if planned.row_names is None else NamingOutput(planned.row_names),
+            output=self._make_output(planned.row_names),
             metrics=group,
             operator_state=OperatorStateBackend(),
             keyed_state=self._make_backend() if planned.keyed else None,
             batch_mode=settings.batch_mode,
+            object_reuse=settings.object_reuse,
             job_parameters=settings.job_parameters,
             cached_files=settings.cached_files,
             restored_checkpoint=None if restore is None else restore.checkpoint_id,
             rescaled=restore is not None and restore.rescaled,
             watermark_interval=settings.watermark_interval,
         )
+
+    def _make_output(self, row_names: tuple[str, ...] | None) -> Output:
+        reuse = self._settings.object_reuse
+        return Output(reuse) if row_names is None else NamingOutput(row_names, reuse)
 
     def _make_backend(self) -> KeyedStateBackend:
         backend = self._settings.backend_factory(self.layout.max_parallelism)
@@ -204,7 +209,11 @@ class ChainInstance:
         guard = Guard(edge.info, emitter)
         self.emitters.append(emitter)
         self.links[edge.operator].operator.output.connect(
-            lambda batch: guard.run(emitter.emit, batch), emitter.advance_watermark, emitter.advance_status, edge.tag
+            lambda batch: guard.run(emitter.emit, batch),
+            emitter.advance_watermark,
+            emitter.advance_status,
+            edge.tag,
+            reads_only=True,
         )
 
     def open(self) -> None:
@@ -404,6 +413,7 @@ class SubtaskSettings:
     job_parameters: dict[str, str]
     chunk_records: int
     watermark_interval: int
+    object_reuse: bool = False
     cached_files: dict[str, str] = field(default_factory=dict)
     restores: dict[str, OperatorRestore] = field(default_factory=dict)
     backend_factory: BackendFactory = HashMapBackend

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from firesteel.model.functions import Function, FunctionInitializationContext, FunctionSnapshotContext, KeyedStateStore
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.emission import SideBuffer
+from firesteel.runtime.keeping import keeps_nothing
 from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.records import copied, same
 from firesteel.state.operator_state import OperatorStateBackend
 
 
@@ -52,13 +55,28 @@ class SnapshotContext(FunctionSnapshotContext):
 
 
 class FunctionOperator(Operator):
-    """An operator around a user function. Subclasses say what happens with records."""
+    """An operator around a user function. Subclasses say what happens with records.
+
+    :ivar own: Called for each record at the moment when the function emits it: a copy of what can change.
+    """
+
+    own: Callable[[Any], Any]
+    side: SideBuffer
 
     def __init__(self, function: Any) -> None:
         self.function = function
         self.runtime_context: SubtaskRuntimeContext
-        self.side = SideBuffer()
         self._opened = False
+
+    def setup(self, context: OperatorContext) -> None:
+        """Find out whether records are copied when they are emitted."""
+        super().setup(context)
+        self.own = same if context.object_reuse else copied
+        self.side = SideBuffer(self.own)
+
+    def nothing_is_kept_by(self, call: Callable[..., Any]) -> bool:
+        """Whether what a function returns belongs to nobody else: it can be handed on without a copy."""
+        return self.context.object_reuse or keeps_nothing(call)
 
     def open(self) -> None:
         """Prepare the user function: its context, its state, then its own ``open``."""

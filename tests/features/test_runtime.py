@@ -36,6 +36,9 @@ class Travelled:
     def __reduce__(self):
         return Travelled, (self.hops + 1,)
 
+    def __deepcopy__(self, memo: object) -> Travelled:
+        return Travelled(self.hops)
+
 
 def travel(env: StreamExecutionEnvironment, split: bool):
     made = env.from_sequence(1, 10).map(lambda _: Travelled()).name("make")

@@ -83,6 +83,8 @@ class AvroReaderFormat(StreamFormat):
     :param schema: What the records shall look like; None: as each file says.
     """
 
+    gives_away = True
+
     def __init__(self, schema: AvroSchema | None = None) -> None:
         self._schema = None if schema is None else _expect_schema(schema, "AvroReaderFormat")
 

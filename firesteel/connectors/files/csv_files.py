@@ -230,6 +230,8 @@ class CsvReaderFormat(StreamFormat):
     :param ignore_parse_errors: Whether lines that cannot be read are left out; they are errors otherwise.
     """
 
+    gives_away = True
+
     def __init__(self, schema: CsvSchema, ignore_parse_errors: bool = False) -> None:
         if not isinstance(schema, CsvSchema):
             raise ConfigurationError(f"CsvReaderFormat takes a CsvSchema, got {schema!r}. See CsvSchema.builder().")

@@ -9,6 +9,7 @@ from typing import IO, Any, Protocol
 
 from firesteel.connectors.files.lines import LineEncoding, LineSplit, check_charset, decompressed, is_compressed
 from firesteel.model.source import ReadResult
+from firesteel.runtime.records import copied, same
 
 __all__ = ["BulkFormat", "FileFormat", "SplitReader", "StreamFormat"]
 
@@ -24,7 +25,12 @@ class SplitReader(Protocol):
 
 
 class FileFormat(ABC):
-    """What both kinds of format have in common. Must be picklable."""
+    """What both kinds of format have in common. Must be picklable.
+
+    :cvar gives_away: See :class:`SourceReader`.
+    """
+
+    gives_away: bool = False
 
     def splittable(self, path: str) -> bool:
         """Whether a file of that name can be read in several parts."""
@@ -54,7 +60,7 @@ class StreamFormat(FileFormat):
     def open_split(self, path: str, file: IO[bytes], start: int, end: int | None) -> SplitReader:
         """The whole file."""
         stream = decompressed(path, file)
-        return _CountingReader(stream, lambda: self._from_beginning(stream))
+        return _CountingReader(stream, lambda: self._from_beginning(stream), same if self.gives_away else copied)
 
     def _from_beginning(self, stream: IO[bytes]) -> Iterator[Any]:
         stream.seek(0)
@@ -82,6 +88,8 @@ class BulkFormat(FileFormat):
 
 
 class _TextLineFormat(StreamFormat):
+    gives_away = True
+
     def __init__(self, charset: str) -> None:
         check_charset(charset, "text_line_format")
         self._charset = charset
@@ -104,7 +112,8 @@ class _TextLineFormat(StreamFormat):
 class _CountingReader:
     """The position is the number of records that have been read."""
 
-    def __init__(self, stream: IO[bytes], begin: Callable[[], Iterator[Any]]) -> None:
+    def __init__(self, stream: IO[bytes], begin: Callable[[], Iterator[Any]], own: Callable[[Any], Any]) -> None:
+        self._own = own
         self._stream = stream
         self._begin = begin
         self._records: Iterator[Any] | None = None
@@ -114,7 +123,7 @@ class _CountingReader:
         wanted = position or 0
         if self._records is None or wanted != self._position:
             self._records = itertools.islice(self._begin(), wanted, None)
-        values = list(itertools.islice(self._records, max_records))
+        values = list(map(self._own, itertools.islice(self._records, max_records)))
         self._position = wanted + len(values)
         return ReadResult(values, self._position, finished=len(values) < max_records)
 

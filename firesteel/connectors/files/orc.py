@@ -51,6 +51,8 @@ class OrcColumnarRowInputFormat(BulkFormat):
     :param row_type: Names and types of the columns to read; the files may have more.
     """
 
+    gives_away = True
+
     def __init__(self, row_type: RowTypeInfo) -> None:
         self._row_type = _expect_orc_type(row_type, "OrcColumnarRowInputFormat")
 

@@ -50,6 +50,8 @@ class ParquetColumnarRowInputFormat(BulkFormat):
     :param is_case_sensitive: Whether the names of columns have to agree in case.
     """
 
+    gives_away = True
+
     def __init__(
         self,
         row_type: RowTypeInfo,
@@ -126,6 +128,8 @@ def _expect_schema(schema: Any, method: str) -> AvroSchema:
 
 
 class _AvroParquetFormat(StreamFormat):
+    gives_away = True
+
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema
 

@@ -46,7 +46,7 @@ class RollingPolicy(ABC):
     ) -> DefaultRollingPolicy:
         """By size and time.
 
-        :param part_size: Begin a new file when this one has so many bytes.
+        :param part_size: Begin a new file when this one has more than so many bytes.
         :param rollover_interval: ... or was begun so many milliseconds ago.
         :param inactivity_interval: ... or had no record for so many milliseconds.
         """
@@ -74,8 +74,8 @@ class DefaultRollingPolicy(RollingPolicy):
         self._inactivity_interval = inactivity_interval
 
     def should_roll_on_event(self, part: PartFileInfo, element: Any) -> bool:
-        """Whether the file has its size."""
-        return part.size >= self._part_size
+        """Whether the file is larger than its size."""
+        return part.size > self._part_size
 
     def should_roll_on_processing_time(self, part: PartFileInfo, now: int) -> bool:
         """Whether the file is old, or silent for long."""

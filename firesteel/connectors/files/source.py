@@ -230,6 +230,7 @@ def _files_in(storage: Storage, directory: str) -> Iterator[FileEntry]:
 class _FileReader(SourceReader):
     def __init__(self, format: FileFormat) -> None:
         self._format = format
+        self.gives_away = format.gives_away
         self._parts = OpenSplits(self._open_part)
 
     def _open_part(self, split: SourceSplit) -> SplitReader:

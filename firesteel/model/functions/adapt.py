@@ -39,17 +39,25 @@ F = TypeVar("F", bound=Function)
 Emitting = Callable[..., Iterable[Any] | None]
 
 
+def _itself(value: Any) -> Any:
+    return value
+
+
 class ListCollector(Collector):
-    """Keeps what a function emits, in order."""
+    """Keeps what a function emits, in order.
 
-    __slots__ = ("values",)
+    :param own: Called with each record at the moment when it is emitted; gives what is kept.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_own", "values")
+
+    def __init__(self, own: Callable[[Any], Any] = _itself) -> None:
+        self._own = own
         self.values: list[Any] = []
 
     def collect(self, value: Any) -> None:
         """Emit one record."""
-        self.values.append(value)
+        self.values.append(self._own(value))
 
 
 class _Plain:
@@ -175,15 +183,17 @@ def bound_call(function: Function, method: str) -> Callable[..., Any]:
     return bound
 
 
-def emitting(function: Function, method: str, arity: int) -> Emitting:
+def emitting(function: Function, method: str, arity: int, own: Callable[[Any], Any] = _itself) -> Emitting:
     """What to call per record for a method that emits: always takes ``arity`` arguments and returns an
     iterable or None.
 
     A method (or plain callable) written with one more parameter, the ``out`` collector, is wrapped to do so.
+
+    :param own: What becomes of a record at the moment when it is given to the collector.
     """
     call = bound_call(function, method)
     if takes_collector(call, arity):
-        return partial(_collecting, call)
+        return partial(_collecting, call, own)
     return call
 
 
@@ -382,8 +392,8 @@ class _CompositeKey:
         return tuple([part(value) for part in self._parts])
 
 
-def _collecting(call: Callable[..., Any], *arguments: Any) -> list[Any]:
-    out = ListCollector()
+def _collecting(call: Callable[..., Any], own: Callable[[Any], Any], *arguments: Any) -> list[Any]:
+    out = ListCollector(own)
     call(*arguments, out)
     return out.values
 

@@ -142,13 +142,16 @@ class AlignedWindowOperator(SlotOperator):
         values, changed = self._open_slot(slot)
         assert self.cursor is not None
         changed.update(dict.fromkeys(keys))
+        scope = self.scope
         if self.fold.reducing:
             reduce = self.fold.reduce
             for key, value in zip(keys, self.cursor):
+                scope.key = key
                 values[key] = reduce(values[key], value) if key in values else value
             return
         add, create = self.fold.add, self.fold.create
         for key, value in zip(keys, self.cursor):
+            scope.key = key
             values[key] = add(value, values[key] if key in values else create())
 
     def spread(self, keys: Sequence[Any], stamps: Sequence[int]) -> None:
@@ -157,7 +160,7 @@ class AlignedWindowOperator(SlotOperator):
         width = end - origin
         start = end
         slots: dict[int, tuple[dict[Any, Any] | None, dict[Any, None]]] = {}
-        fold = self.fold
+        fold, scope = self.fold, self.scope
         reducing, reduce, add, create = fold.reducing, fold.reduce, fold.add, fold.create
         assert self.cursor is not None
         for key, stamp, value in zip(keys, stamps, self.cursor):
@@ -171,6 +174,7 @@ class AlignedWindowOperator(SlotOperator):
                 self.drop_late(value, stamp)
                 continue
             changed[key] = None
+            scope.key = key
             if reducing:
                 values[key] = reduce(values[key], value) if key in values else value
             else:

@@ -12,6 +12,7 @@ from firesteel.model.assigners import MergingWindowAssigner
 from firesteel.model.functions import Function
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
+from firesteel.runtime.emission import results_of
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.runtime.windowing.contents import Fold
@@ -58,7 +59,7 @@ class WindowOperatorBase(FunctionOperator):
         super().open()
         fold, function = self.spec.fold, self.spec.function
         if function is not None:
-            self._evaluate, self._clear_function = evaluation_of(function, self._make_context)
+            self._evaluate, self._clear_function = evaluation_of(function, self._make_context, self.own)
             if isinstance(fold, Function):
                 fold.set_runtime_context(self.runtime_context)
                 self._fold_opened = True
@@ -121,26 +122,35 @@ class WindowOperatorBase(FunctionOperator):
         """Call the window function, with key and window in scope, and take its results."""
         timestamp = window.max_timestamp()
         if self._evaluate is None:
-            self._values.extend(elements)
-            self._timestamps.extend(repeat(timestamp, len(elements)))
+            self.emit_results(elements, timestamp)
             return
         self.scope.key = key
         self.place.key = (key, namespace)
         results = self._evaluate(key, window, elements)
         if results is not None:
-            self._collect(results, timestamp)
+            self._collect(results_of(results), timestamp)
 
     def evaluate_folded(self, window: Any, namespace: Any, accumulators: dict[Any, Any]) -> None:
         """A window of several keys fires and is deleted: call the function for each key."""
         assert self.fold is not None
-        results = self.fold.results(accumulators.values())
+        scope = self.scope
         if self._evaluate is None:
-            self._values.extend(results)
-            self._timestamps.extend(repeat(window.max_timestamp(), len(results)))
+            folded = ((scope.key, accumulator)[1] for scope.key, accumulator in accumulators.items())
+            self.emit_results(self.fold.results(folded), window.max_timestamp())
             return
-        for key, result in zip(accumulators, results):
-            self.evaluate(key, window, namespace, (result,))
+        for scope.key, accumulator in accumulators.items():
+            key = scope.key
+            for result in self.fold.results((accumulator,)):
+                if result is not None:
+                    self.evaluate(key, window, namespace, (result,))
             self.clear_function(key, window, namespace)
+
+    def emit_results(self, results: Iterable[Any], timestamp: int) -> None:
+        """Emit what a fold has made. None is no result, as in Flink."""
+        values, own = self._values, self.own
+        before = len(values)
+        values.extend([own(result) for result in results if result is not None])
+        self._timestamps.extend(repeat(timestamp, len(values) - before))
 
     def clear_function(self, key: Any, window: Any, namespace: Any) -> None:
         """A window is deleted: let the function clear its state."""
@@ -156,7 +166,7 @@ class WindowOperatorBase(FunctionOperator):
             if result.__class__ is tuple and len(result) == 2 and isinstance(result[0], OutputTag):
                 self.side.add(result[0], result[1], timestamp)
             else:
-                values.append(result)
+                values.append(self.own(result))
         self._timestamps.extend(repeat(timestamp, len(values) - before))
 
     def flush(self) -> None:

@@ -2,54 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-import datetime
-import decimal
-import fractions
-from collections.abc import Callable, Iterable
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any
 
 from firesteel.common.time import MIN_WATERMARK
+from firesteel.runtime.records import copied, unchangeable
 from firesteel.runtime.windowing.contents import Fold
 from firesteel.state.tables import ABSENT
-
-_UNCHANGEABLE: Final = frozenset(
-    {
-        bool,
-        bytes,
-        complex,
-        datetime.date,
-        datetime.datetime,
-        datetime.time,
-        datetime.timedelta,
-        decimal.Decimal,
-        float,
-        fractions.Fraction,
-        int,
-        str,
-        type(None),
-    }
-)
-
-
-def all_unchangeable(values: Iterable[Any]) -> bool:
-    """Whether none of the values can be changed in place: numbers, strings and the like, and tuples of those."""
-    kinds = set(map(type, values))
-    if kinds <= _UNCHANGEABLE:
-        return True
-    if not kinds <= _UNCHANGEABLE | {tuple}:
-        return False
-    return all(_UNCHANGEABLE.issuperset(map(type, value)) for value in values if value.__class__ is tuple)
-
-
-def independent_copy(value: Any) -> Any:
-    """A copy that can be changed without changing the original."""
-    kind = type(value)
-    if kind in _UNCHANGEABLE:
-        return value
-    if kind in (tuple, list, set) and _UNCHANGEABLE.issuperset(map(type, value)):
-        return value if kind is tuple else value.copy()
-    return copy.deepcopy(value)
 
 
 class PaneCombiner:
@@ -85,7 +44,7 @@ class PaneCombiner:
 
     def push(self, start: int, values: dict[Any, Any]) -> None:
         """Add a pane that is newer than all others."""
-        if not self._copying and not all_unchangeable(values.values()):
+        if not self._copying and not unchangeable(values.values()):
             self._copying = True
             self._merge = self._merge_copies
         back, merge = self._back, self._merge
@@ -125,8 +84,8 @@ class PaneCombiner:
         for key, value in back.items():
             result[key] = merge(result[key], value) if key in result else value
         if self._copying:
-            return {key: independent_copy(value) for key, value in result.items()}
+            return {key: copied(value) for key, value in result.items()}
         return result
 
     def _merge_copies(self, first: Any, second: Any) -> Any:
-        return self._user_merge(independent_copy(first), independent_copy(second))
+        return self._user_merge(copied(first), copied(second))

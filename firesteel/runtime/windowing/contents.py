@@ -47,9 +47,9 @@ class Fold:
             return value if accumulator is ABSENT else self.reduce(accumulator, value)
         return self.add(value, self.create() if accumulator is ABSENT else accumulator)
 
-    def results(self, accumulators: Iterable[Any]) -> list[Any]:
-        """The results of several accumulators."""
-        return list(accumulators) if self.reducing else list(map(self.result, accumulators))
+    def results(self, accumulators: Iterable[Any]) -> Iterable[Any]:
+        """The results of several accumulators, each made when it is asked for."""
+        return accumulators if self.reducing else map(self.result, accumulators)
 
     def over(self, values: Iterable[Any]) -> tuple[Any, ...]:
         """The result over all values, as the only element; no element where nothing can be reduced."""
@@ -144,9 +144,12 @@ class FoldedValue(Contents):
         table.put(entry_key, self._fold.step(table.entries.get(entry_key, ABSENT), value))
 
     def get(self, entry_key: Any) -> Sequence[Any] | None:
-        """The result, as the only element."""
+        """The result, as the only element. A result of None counts as an empty window, as in Flink."""
         accumulator = self._table.entries.get(entry_key, ABSENT)
-        return None if accumulator is ABSENT else tuple(self._fold.results((accumulator,)))
+        if accumulator is ABSENT:
+            return None
+        (result,) = self._fold.results((accumulator,))
+        return None if result is None else (result,)
 
     def clear(self, entry_key: Any) -> None:
         """Forget the value."""

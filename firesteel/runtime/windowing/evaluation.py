@@ -20,25 +20,27 @@ Clear = Callable[[Any], None]
 MakeContext = Callable[[type[FunctionContext]], FunctionContext]
 
 
-def evaluation_of(function: Function, make_context: MakeContext) -> tuple[Evaluate, Clear | None]:
+def evaluation_of(
+    function: Function, make_context: MakeContext, own: Callable[[Any], Any]
+) -> tuple[Evaluate, Clear | None]:
     """How to evaluate ``(key, window, elements)`` with a window function, and what to call when a window is deleted.
 
-    The second is None if there is nothing to call.
+    The second is None if there is nothing to call. ``own`` is what becomes of a record that is given to a collector.
     """
     if isinstance(function, ProcessWindowFunction):
-        return _process(function, make_context(KeyedFunctionContext))
+        return _process(function, make_context(KeyedFunctionContext), own)
     if isinstance(function, ProcessAllWindowFunction):
-        return _process_all(function, make_context(AllFunctionContext))
+        return _process_all(function, make_context(AllFunctionContext), own)
     if isinstance(function, WindowFunction):
-        return emitting(function, "apply", 3), None
+        return emitting(function, "apply", 3, own), None
     if isinstance(function, AllWindowFunction):
-        apply = emitting(function, "apply", 2)
+        apply = emitting(function, "apply", 2, own)
         return (lambda key, window, elements: apply(window, elements)), None
     raise TypeError(f"{type(function).__name__} is no window function")
 
 
-def _process(function: Any, context: FunctionContext) -> tuple[Evaluate, Clear | None]:
-    process = emitting(function, "process", 3)
+def _process(function: Any, context: FunctionContext, own: Callable[[Any], Any]) -> tuple[Evaluate, Clear | None]:
+    process = emitting(function, "process", 3, own)
 
     def evaluate(key: Any, window: Any, elements: Sequence[Any]) -> Iterable[Any] | None:
         context.current_window = window
@@ -48,8 +50,8 @@ def _process(function: Any, context: FunctionContext) -> tuple[Evaluate, Clear |
     return evaluate, None if untouched else _clearing(function, context)
 
 
-def _process_all(function: Any, context: FunctionContext) -> tuple[Evaluate, Clear | None]:
-    process = emitting(function, "process", 2)
+def _process_all(function: Any, context: FunctionContext, own: Callable[[Any], Any]) -> tuple[Evaluate, Clear | None]:
+    process = emitting(function, "process", 2, own)
 
     def evaluate(key: Any, window: Any, elements: Sequence[Any]) -> Iterable[Any] | None:
         context.current_window = window

@@ -67,7 +67,8 @@ class WindowOperator(WindowOperatorBase):
             scope.key = key
             added = False
             for window in assign(value, stamp, context):
-                if self.add(key, window, value, stamp):
+                # Each window has a record of its own: functions may change what they are given.
+                if self.add(key, window, self.own(value) if added else value, stamp):
                     added = True
             if not added and self._is_late(stamp):
                 self.drop_late(value, stamp)

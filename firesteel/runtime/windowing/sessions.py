@@ -72,7 +72,9 @@ class SessionWindowOperator(WindowOperatorBase):
         entries, gap = self._table.batch_entries, self._fixed_gap
         records, fold = self._records, self.fold or NO_FOLD
         reducing, reduce, add = fold.reducing, fold.reduce, fold.add
+        scope = self.scope
         for value, stamp, key in zip(cursor, stamps, keys):
+            scope.key = key
             end = stamp + gap if gap is not None else self._end_of(value, stamp)
             sessions = entries.get(key)
             if sessions is None:
@@ -184,17 +186,20 @@ class SessionWindowOperator(WindowOperatorBase):
     def _fire(self, key: Any, session: Session) -> None:
         start, end, value, _ = session
         if self._evaluate is None and self.fold is not None:
-            self._values.append(value if self.fold.reducing else self.fold.result(value))
-            self._timestamps.append(end - 1)
+            self.scope.key = key
+            self.emit_results(self.fold.results((value,)), end - 1)
             return
         window = TimeWindow(start, end)
-        self.evaluate(key, window, (start, end), self._take_elements(key, value))
+        elements = self._take_elements(key, value)
+        if elements:
+            self.evaluate(key, window, (start, end), elements)
         self.clear_function(key, window, (start, end))
 
     def _take_elements(self, key: Any, value: Any) -> Sequence[Any]:
-        """What the window function is given; the records are deleted."""
+        """What the window function is given; the records are deleted. Nothing if a fold has no result."""
         if self.fold is not None:
-            return self.fold.results((value,))
+            self.scope.key = key
+            return [result for result in self.fold.results((value,)) if result is not None]
         assert self._records is not None
         elements = self._records.get((key, value)) or []
         self._records.clear((key, value))
