@@ -4,7 +4,6 @@
 
     FiresteelError
     ├── ConfigurationError        a setting, argument or type is wrong; found before anything runs
-    │   └── UnknownOptionError    a configuration key that does not exist
     ├── ProgramError              the program's graph is wrong (no sink, keyed state on a plain stream, ...)
     │   ├── SerializationError    something the program uses cannot be sent to the workers
     │   └── UnsupportedError      a Flink feature that has no equivalent here
@@ -43,10 +42,6 @@ class FiresteelError(Exception):
 
 class ConfigurationError(FiresteelError, ValueError):
     """A setting or an argument is wrong. Raised before anything runs."""
-
-
-class UnknownOptionError(ConfigurationError):
-    """A configuration key that is not known; the message suggests the nearest known one."""
 
 
 class ProgramError(FiresteelError):

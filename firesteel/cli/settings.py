@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+import yaml
+
 from firesteel.common import Configuration
 from firesteel.common.configuration import PROPERTIES_VARIABLE
 from firesteel.errors import ConfigurationError
@@ -61,13 +63,14 @@ def _named_settings(parsed: argparse.Namespace) -> dict[str, str]:
     """The settings that have an option of their own."""
     if parsed.in_process and parsed.master is not None:
         raise ConfigurationError("--in-process runs without Spark, so that --master has no meaning: leave one out.")
+    unclaimed = getattr(parsed, "allow_non_restored_state", False)
     values = {
         "firesteel.master": parsed.master,
         "execution.target": "in-process" if parsed.in_process else "spark" if parsed.master is not None else None,
         "parallelism.default": parsed.parallelism,
         "pipeline.name": parsed.name,
         "execution.state-recovery.path": getattr(parsed, "from_savepoint", None),
-        "execution.state-recovery.ignore-unclaimed-state": getattr(parsed, "allow_non_restored_state", False) or None,
+        "execution.state-recovery.ignore-unclaimed-state": "true" if unclaimed else None,
     }
     return {key: str(value) for key, value in values.items() if value is not None}
 
@@ -87,11 +90,5 @@ def with_settings(configuration: Configuration) -> Iterator[None]:
 
 
 def properties_text(settings: Mapping[str, str]) -> str:
-    """Settings in the form of FIRESTEEL_PROPERTIES: a line ``key: 'value'`` each."""
-    lines = []
-    for key, value in settings.items():
-        if "\n" in value or "\n" in key:
-            raise ConfigurationError(f"the value of {key} cannot hold a line break, got {value!r}.")
-        quoted = value.replace("'", "''")
-        lines.append(f"{key}: '{quoted}'\n")
-    return "".join(lines)
+    """Settings in the form of FIRESTEEL_PROPERTIES: a YAML mapping."""
+    return yaml.safe_dump(dict(settings), sort_keys=False) if settings else ""

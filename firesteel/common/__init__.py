@@ -28,6 +28,7 @@ from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row, RowKind
 from firesteel.common.warnings import FiresteelWarning
 from firesteel.common.watermark_strategy import (
+    AssignerWithPeriodicWatermarksWrapper,
     TimestampAssigner,
     Watermark,
     WatermarkGenerator,
@@ -36,6 +37,7 @@ from firesteel.common.watermark_strategy import (
 )
 
 __all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
     "AvroRowDeserializationSchema",
     "AvroRowSerializationSchema",
     "ByteArraySchema",

@@ -1,23 +1,20 @@
-"""Reading the configuration files that Flink uses, without a YAML library.
-
-Understood are ``key: value`` lines, keys nested by indentation, lists of plain items (``- item`` below the
-key), comments and quotes: what ``flink-conf.yaml`` and ``config.yaml`` are made of. Anything else is an error
-that names the line.
-"""
+"""Reading the configuration files that Flink uses: YAML, with keys that are nested, dotted, or both."""
 
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from firesteel.common.config_options import ListValue, unquote
+from firesteel.common.config_options import ListValue, MapValue
 from firesteel.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    import yaml
 
 __all__ = ["parse_config_text", "read_config_file"]
 
-_ENTRY = re.compile(r"(?P<key>'[^']+'|\"[^\"]+\"|[^\s:#'\"][^:#]*?)\s*:(?:\s+(?P<value>.*))?$")
-_COMMENT = re.compile(r"(^|\s)#.*$")
+_NULL = "tag:yaml.org,2002:null"
 
 
 def read_config_file(path: str | os.PathLike[str]) -> dict[str, str]:
@@ -29,45 +26,73 @@ def read_config_file(path: str | os.PathLike[str]) -> dict[str, str]:
         raise ConfigurationError(
             f"the configuration file {os.fspath(path)} cannot be read: {error.strerror}. Check the path."
         ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"the configuration file {os.fspath(path)} is not written in UTF-8.") from error
     return parse_config_text(text, os.fspath(path))
 
 
 def parse_config_text(text: str, name: str = "configuration") -> dict[str, str]:
     """The settings in the text of a file, by their full dotted keys; `name` stands in error messages."""
+    import yaml  # when it is used: workers never do, and may not have it
+
+    try:
+        # Nodes, and not what they stand for: a value is text here, whose type its option knows.
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise ConfigurationError(_not_yaml(name, error)) from None
     settings: dict[str, str] = {}
-    lists: dict[str, list[str]] = {}
-    open_keys: list[tuple[int, str]] = []  # the keys that the current line may be nested in, with their indents
-    for number, indent, content in _lines(text):
-        if content.startswith("- ") and open_keys:
-            lists.setdefault(open_keys[-1][1], []).append(unquote(content[2:].strip()))
-            continue
-        entry = _ENTRY.match(content)
-        if entry is None:
-            raise ConfigurationError(f"{name}, line {number}: expected 'key: value', got {content!r}.")
-        while open_keys and open_keys[-1][0] >= indent:
-            open_keys.pop()
-        key = ".".join([*([open_keys[-1][1]] if open_keys else []), unquote(entry["key"])])
-        value = (entry["value"] or "").strip()
-        if value:
-            settings[key] = unquote(value)
+    if root is None or root.tag == _NULL:
+        return settings
+    for key, value, line in _entries(root, "", name):
+        if key in settings:
+            raise ConfigurationError(f"{name}, line {line}: {key} is set twice. Leave one of them out.")
+        settings[key] = value
+    return settings
+
+
+def _not_yaml(name: str, error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or str(error)
+    line = "" if mark is None else f", line {mark.line + 1}"
+    return (
+        f"{name}{line}: this is not YAML ({problem}). Settings are written 'key: value'; quote values that hold ': '."
+    )
+
+
+def _entries(node: yaml.Node, prefix: str, name: str) -> Iterator[tuple[str, str, int]]:
+    """The settings below a node: full key, value and line."""
+    import yaml
+
+    line = node.start_mark.line + 1
+    if not isinstance(node, yaml.MappingNode):
+        got = node.value if isinstance(node, yaml.ScalarNode) else "a list"
+        raise ConfigurationError(f"{name}, line {line}: expected 'key: value', got {got!r}.")
+    for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise ConfigurationError(f"{name}, line {line}: a key must be text.")
+        key = prefix + key_node.value
+        if isinstance(value_node, yaml.MappingNode):
+            yield from _entries(value_node, f"{key}.", name)
         else:
-            open_keys.append((indent, key))
-    render = ListValue().render
-    return settings | {key: render(items) for key, items in lists.items()}
+            yield key, _value(key, value_node, name), key_node.start_mark.line + 1
 
 
-def _lines(text: str) -> Iterator[tuple[int, int, str]]:
-    """The lines that say something: number, indentation, and content without comment."""
-    for number, line in enumerate(text.splitlines(), 1):
-        content = _without_comment(line).rstrip()
-        if content.strip() and content.strip() != "---":
-            yield number, len(content) - len(content.lstrip()), content.strip()
+def _value(key: str, node: yaml.Node, name: str) -> str:
+    """A value as text."""
+    import yaml
+
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == _NULL:
+            line = node.start_mark.line + 1
+            raise ConfigurationError(f"{name}, line {line}: {key} has no value. Write '' for empty text.")
+        return str(node.value)
+    return ListValue().render([_item(key, item, name) for item in node.value])
 
 
-def _without_comment(line: str) -> str:
-    """The line up to a comment; a # inside a quoted value begins none."""
-    value = line.partition(":")[2].strip()
-    if value[:1] in ("'", '"'):
-        end = line.rfind(value[0])
-        return line[: end + 1] + _COMMENT.sub("", line[end + 1 :])
-    return _COMMENT.sub("", line)
+def _item(key: str, node: yaml.Node, name: str) -> str:
+    """An item of a list as text; a mapping is written as a map."""
+    import yaml
+
+    if isinstance(node, yaml.MappingNode):
+        return MapValue().render({part.value: _value(key, item, name) for part, item in node.value})
+    return _value(key, node, name)

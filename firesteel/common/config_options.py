@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -35,6 +36,10 @@ class ValueType(ABC, Generic[T_co]):
     def render(self, value: Any) -> str:
         """The value as text that :meth:`parse` reads back."""
         return str(value)
+
+    def note(self, raw: Any) -> str | None:
+        """What to tell a user whose value is taken for another one here; None if there is nothing to tell."""
+        return None
 
 
 class StringValue(ValueType[str]):
@@ -119,6 +124,8 @@ _BYTES = {
     **dict.fromkeys(("g", "gb", "gibibytes"), 2**30),
     **dict.fromkeys(("t", "tb", "tebibytes"), 2**40),
 }
+_ISO_DURATION = re.compile(r"p(?:(\d+)d)?(?:t(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?)?", re.IGNORECASE)
+_ISO_MILLIS = (86_400_000, 3_600_000, 60_000, 1000)
 _AMOUNT = re.compile(r"\s*(\d+)\s*([^\s\d]*)\s*")
 
 
@@ -144,6 +151,8 @@ class DurationValue(ValueType[int]):
         """The length in milliseconds; a number without a unit counts milliseconds."""
         if isinstance(raw, (Time, Duration, timedelta)) or (isinstance(raw, int) and not isinstance(raw, bool)):
             value = to_milliseconds(raw)
+        elif (iso := _ISO_DURATION.fullmatch(str(raw).strip())) is not None and any(iso.groups()):
+            value = int(sum(float(part or 0) * unit for part, unit in zip(iso.groups(), _ISO_MILLIS)))
         else:
             value = _amount(str(raw), _NANOS) // 10**6
         if value < 0:
@@ -179,6 +188,8 @@ class EnumValue(ValueType[str]):
     """One of a few words, in upper or lower case; ``-`` and ``_`` are the same."""
 
     words: tuple[str, ...]
+    other: Mapping[str, str] = field(default_factory=dict)
+    """Other spellings, and the word that each stands for."""
     name = "enum"
 
     @property
@@ -189,10 +200,25 @@ class EnumValue(ValueType[str]):
     def parse(self, raw: Any) -> str:
         """The word as it is spelled in the table; also takes a member of a Python Enum, by its name."""
         wanted = str(getattr(raw, "name", raw)).strip().lower().replace("_", "-")
-        for word in self.words:
+        for word, meant in [*((word, word) for word in self.words), *self.other.items()]:
             if word.lower().replace("_", "-") == wanted:
-                return word
+                return meant
         raise ValueError(raw)
+
+
+class ExecutionTargetValue(EnumValue):
+    """Where a job runs. The names of Flink's deployments are taken too, and mean Spark."""
+
+    def __init__(self) -> None:
+        of_yarn = ("yarn-application", "yarn-session", "yarn-per-job")
+        of_flink = ("local", "remote", *of_yarn, "kubernetes-application", "kubernetes-session")
+        super().__init__(("spark", "in-process"), dict.fromkeys(of_flink, "spark"))
+
+    def note(self, raw: Any) -> str | None:
+        """That a deployment of Flink is not what it will be."""
+        if str(raw).strip().lower() in self.words:
+            return None
+        return f"{raw} is a deployment of Flink; the job runs on Spark (firesteel.master says where)"
 
 
 class StateBackendValue(ValueType[str]):
@@ -202,15 +228,22 @@ class StateBackendValue(ValueType[str]):
     _form = "hashmap, rocksdb, or module:Class for a backend of your own"
 
     def parse(self, raw: Any) -> str:
-        """The name; the old names of Flink's backends in memory are the same as hashmap."""
+        """The name; names and factories of Flink's backends stand for the one of the two that is like them."""
         text = str(raw).strip()
-        word = text.lower()
-        if word in ("hashmap", "filesystem", "jobmanager"):
+        # Of a Java class such as org.apache...EmbeddedRocksDBStateBackendFactory, its name says which one it is.
+        word = text.rpartition(".")[2].lower().removesuffix("factory").removesuffix("statebackend")
+        if word in ("hashmap", "filesystem", "jobmanager", "fs", "memory"):
             return "hashmap"
+        if word in ("rocksdb", "embeddedrocksdb", "forst"):
+            return "rocksdb"
         module, colon, class_name = text.partition(":")
-        if word != "rocksdb" and not (colon and class_name.isidentifier() and module.replace(".", "_").isidentifier()):
+        if not (colon and class_name.isidentifier() and module.replace(".", "_").isidentifier()):
             raise ValueError(raw)
-        return "rocksdb" if word == "rocksdb" else text
+        return text
+
+    def note(self, raw: Any) -> str | None:
+        """That there is no ForSt."""
+        return "there is no ForSt backend, rocksdb is used" if "forst" in str(raw).lower() else None
 
 
 def split_quoted(text: str, separator: str) -> list[str]:
@@ -245,7 +278,9 @@ class ListValue(ValueType[list[str]]):
         if isinstance(raw, (list, tuple)):
             return [str(item) for item in raw]
         text = str(raw).strip()
-        if text.startswith("[") and text.endswith("]"):
+        if text.startswith("- "):
+            parts = [line.removeprefix("-").strip() for line in text.splitlines()]
+        elif text.startswith("[") and text.endswith("]"):
             parts = split_quoted(text[1:-1], ",")
         else:
             parts = split_quoted(text, ";")
@@ -257,6 +292,30 @@ class ListValue(ValueType[list[str]]):
         if len(value) == 1:
             return _quote_if_needed(value[0], ";,[]")
         return ";".join(_quote_if_needed(item, ";[]") for item in value)
+
+
+class PathsValue(ListValue):
+    """A list of local paths; between them stands what stands between the entries of a PATH too."""
+
+    _form = "local directories such as '/disk1/state,/disk2/state'"
+
+    def parse(self, raw: Any) -> list[str]:
+        """The paths, without a scheme and a slash at the end; cut at commas, semicolons or colons."""
+        if isinstance(raw, str) and not raw.startswith("["):
+            raw = [part for part in _BETWEEN_PATHS.split(raw.strip()) if part]
+        return [_local_path(path) for path in super().parse(raw)]
+
+
+_BETWEEN_PATHS = re.compile(r"\s*[,;]\s*|(?<!file):(?=/)|:(?=file:)")
+
+
+def _local_path(path: str) -> str:
+    """An absolute path on this file system; ValueError for any other."""
+    if path.startswith("file:"):
+        path = re.sub(r"^file:(//[^/]*)?", "", path)
+    if not path.startswith("/"):
+        raise ValueError(path)
+    return path.rstrip("/") or "/"
 
 
 class MapValue(ValueType[dict[str, str]]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any, TypeVar
 
@@ -17,24 +17,39 @@ from firesteel.common.config_options import (
     ListValue,
     MapValue,
     ValueType,
+    split_quoted,
+    unquote,
 )
-from firesteel.common.options.lookup import SPARK_PREFIX, find_option, resolve_key
+from firesteel.common.java_text import double_text
+from firesteel.common.options.lookup import SPARK_PREFIX, find_option, names_of, resolve_key
 from firesteel.common.time import Duration, Time, to_milliseconds
-from firesteel.common.warnings import warn_once
-from firesteel.errors import ConfigurationError, UnknownOptionError
+from firesteel.common.warnings import first_time, warn_once
+from firesteel.errors import ConfigurationError
 
 __all__ = ["Configuration"]
 
 PROPERTIES_VARIABLE = "FIRESTEEL_PROPERTIES"
 T = TypeVar("T")
-_Stored = str | bytes
+_Stored = str | bytes | bool | int | float
+_SECRET = (
+    "password",
+    "secret",
+    "account.key",
+    "apikey",
+    "api-key",
+    "auth-params",
+    "service-key",
+    "token",
+    "basic-auth",
+)
+_HIDDEN = "******"
 
 
 class Configuration:
-    """Settings by key, each checked when it is set.
+    """Settings by key. Those that are options are checked when they are set; any other key is your own.
 
-    A key that no option has is an error with the nearest known key; a key of Flink without meaning here warns
-    once; a key that begins with ``spark.`` goes to Spark. docs/configuration.md lists all options::
+    A key that is nearly an option, and a key of Flink that has no meaning here, warn once; a key that begins with
+    ``spark.`` goes to Spark. docs/configuration.md lists all options::
 
         >>> configuration = Configuration()
         >>> configuration.set_string("execution.checkpointing.interval", "10 s")
@@ -50,20 +65,15 @@ class Configuration:
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
         """A configuration with these settings."""
         configuration = cls()
+        _warn_about(map)
         for key, value in map.items():
-            configuration._put(key, value)
+            configuration._store(key, value)
         return configuration
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Configuration:
-        """The settings of a ``flink-conf.yaml`` or ``config.yaml``; warns of unknown keys and leaves them out."""
-        configuration = cls()
-        for key, value in read_config_file(path).items():
-            try:
-                configuration._put(key, value)
-            except UnknownOptionError as error:
-                warn_once(f"{path}:{key}", f"{path}: {error}")
-        return configuration
+        """The settings of a ``config.yaml`` or ``flink-conf.yaml``."""
+        return cls.from_dict(read_config_file(path))
 
     @classmethod
     def from_environment(cls) -> Configuration:
@@ -74,18 +84,21 @@ class Configuration:
     # --- typed access -------------------------------------------------------------------------
 
     def get(self, option: ConfigOption[T], default_value: T | None = None) -> T:
-        """The value of an option: what was set, else `default_value`, else the option's default."""
-        raw = self._values.get(self._key_of(option.key))
+        """The value of an option: what was set, also under an older key, else `default_value`, else its default."""
+        raw = self._raw(option.key)
         if raw is not None:
             return option.parse(raw)
+        pairs = self._pairs(option.key) if isinstance(option.value_type, MapValue) else None
+        if pairs:
+            return option.parse(pairs)
         return option.default if default_value is None else default_value
 
     def set(self, option: ConfigOption[T], value: T) -> Configuration:
         """Set an option, of Firesteel or declared by the program with ConfigOptions."""
-        if find_option(option.key) is None:
-            self._values[option.key] = option.value_type.render(option.parse(value))
-        else:
-            self._put(option.key, value)
+        _warn_about([option.key])
+        parsed = option.parse(value)
+        simple = isinstance(option.value_type, (IntValue, FloatValue, BooleanValue))
+        self._store(option.key, parsed if simple else option.value_type.render(parsed))
         return self
 
     # --- access by key ------------------------------------------------------------------------
@@ -93,9 +106,7 @@ class Configuration:
     def get_string(self, key: str, default_value: str) -> str:
         """The value of a key as text."""
         raw = self._raw(key)
-        if raw is None:
-            return default_value
-        return raw.decode() if isinstance(raw, bytes) else raw
+        return default_value if raw is None else _text(raw)
 
     def set_string(self, key: str, value: str) -> Configuration:
         """Set a key to the value that this text stands for."""
@@ -130,10 +141,10 @@ class Configuration:
         raw = self._raw(key)
         if raw is None:
             return default_value
-        return bytearray(raw if isinstance(raw, bytes) else raw.encode())
+        return bytearray(raw if isinstance(raw, bytes) else _text(raw).encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set a key to bytes. Only keys that pass through unread (``spark.``, Flink's) take bytes."""
+        """Set a key to bytes: one of your own, or one that passes through unread (``spark.``)."""
         return self._put(key, bytes(value))
 
     # --- the whole ------------------------------------------------------------------------------
@@ -147,25 +158,30 @@ class Configuration:
         return self._raw(key) is not None
 
     def remove_config(self, key: str) -> bool:
-        """Take a setting back; whether there was one."""
-        return self._values.pop(self._key_of(key), None) is not None
+        """Take a setting back, under all names that it may have; whether there was one."""
+        found = [name for name in dict.fromkeys(names_of(key)) if name in self._values]
+        for name in found:
+            del self._values[name]
+        return bool(found)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
         """Take over all settings of another configuration, with `prefix` put before their keys if given."""
-        if prefix is None:
-            self._values.update(other._values)
-        else:
-            for key, value in other._values.items():
-                self._put(prefix + key, value)
+        added = {(prefix or "") + key: value for key, value in other._values.items()}
+        if prefix is not None:
+            _warn_about(added)
+        for key in added:
+            self.remove_config(key)  # an older or newer name of it must not hide what is added
+        for key, value in added.items():
+            self._store(key, value)
         return self
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Put all settings into a dict."""
+        """Put all settings into a dict: numbers, truth values and bytes as what they were set to."""
         target_dict.update(self._values)
 
     def to_dict(self) -> dict[str, str]:
         """All settings as texts."""
-        return {key: self.get_string(key, "") for key in self._values}
+        return {key: _text(value) for key, value in self._values.items()}
 
     def spark_options(self) -> dict[str, str]:
         """The settings that are Spark's own."""
@@ -176,61 +192,106 @@ class Configuration:
         return Configuration(self)
 
     @staticmethod
-    def parse_list_value(value: str) -> list[str]:
-        """The parts of a list such as ``a;b`` or ``[a, b]``."""
-        return ListValue().parse(value)
+    def parse_list_value(value: str | None) -> list[Any]:
+        """The parts of a list: one of YAML such as ``[a, b]`` or with a ``- a`` on each line, or ``a;b``."""
+        import yaml  # when it is used: workers never do, and may not have it
+
+        if not value:
+            return []
+        try:
+            items = yaml.safe_load(value)
+        except yaml.YAMLError:
+            items = None
+        return items if isinstance(items, list) else [unquote(part) for part in split_quoted(value, ";")]
 
     # --- inside -----------------------------------------------------------------------------------
 
-    @staticmethod
-    def _key_of(key: str) -> str:
-        option = find_option(key)
-        return key if option is None else option.key
-
     def _raw(self, key: str) -> _Stored | None:
-        return self._values.get(self._key_of(key))
+        return next((self._values[name] for name in names_of(key) if name in self._values), None)
+
+    def _pairs(self, key: str) -> dict[str, str]:
+        """The pairs of a map that are set one by one, as keys that begin with the key of the map."""
+        start = f"{key}."
+        return {
+            name.removeprefix(start): _text(value) for name, value in self._values.items() if name.startswith(start)
+        }
 
     def _read(self, key: str, value_type: ValueType[T], default_value: T) -> T:
         raw = self._raw(key)
         return default_value if raw is None else ConfigOption(key, value_type, default_value).parse(raw)
 
     def _put(self, key: str, value: Any) -> Configuration:
-        known = resolve_key(key)
-        if known.no_meaning is not None:
-            warn_once(f"option {known.key}", f"option {key} has no effect here: {known.no_meaning}.")
-        if known.option is None:
-            self._values[known.key] = _as_text(key, value)
-        else:
-            option = known.option
-            self._values[known.key] = option.value_type.render(option.parse(value))
+        _warn_about([key])
+        self._store(key, value)
         return self
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Configuration) and self._values == other._values
+    def _store(self, key: str, value: Any) -> None:
+        option = find_option(key)
+        if option is not None:
+            parsed = option.parse(value)
+            note = option.value_type.note(value)
+            if note is not None:
+                warn_once(f"option {key} {value}", f"option {key}: {note}.")
+            if not isinstance(value, _Stored):
+                value = option.value_type.render(parsed)
+        self._values[key] = _storable(key, value)
 
-    __hash__ = None  # type: ignore[assignment]  # mutable
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Configuration) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.to_dict().items()))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Configuration:
         return self.clone()
 
     def __repr__(self) -> str:
-        return f"Configuration({self._values!r})"
+        return f"Configuration({dict(self._shown())!r})"
+
+    def __str__(self) -> str:
+        return "{" + ", ".join(f"{key}={value}" for key, value in self._shown()) + "}"
+
+    def _shown(self) -> Iterable[tuple[str, str]]:
+        """What may be seen of the settings: all but secrets."""
+        for key, value in self.to_dict().items():
+            yield key, _HIDDEN if any(mark in key.lower() for mark in _SECRET) else value
 
 
-def _as_text(key: str, value: Any) -> _Stored:
-    """The value of a key whose type is not known, as text."""
-    if isinstance(value, (bytes, bytearray)):
-        return bytes(value)
+def _warn_about(keys: Iterable[str]) -> None:
+    """Warn of keys without meaning, once each and in one warning per reason, and of those that are nearly an option."""
+    ignored: dict[str, list[str]] = {}
+    for key in keys:
+        known = resolve_key(key)
+        if known.warning is not None:
+            warn_once(f"option {key}", known.warning)
+        elif known.no_meaning is not None and first_time(f"option {key}"):
+            ignored.setdefault(known.no_meaning, []).append(key)
+    for reason, names in ignored.items():
+        subject = f"option {names[0]} has" if len(names) == 1 else f"options {', '.join(names)} have"
+        warn_once(f"options {names}", f"{subject} no effect here: {reason}.")
+
+
+def _text(value: _Stored) -> str:
+    """A setting as text, in the way of Java."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
     if isinstance(value, bool):
         return "true" if value else "false"
+    return double_text(value) if isinstance(value, float) else str(value)
+
+
+def _storable(key: str, value: Any) -> _Stored:
+    """A value of any type that a setting can have, as it is kept."""
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
     if isinstance(value, (Time, Duration, timedelta)):
         return f"{to_milliseconds(value)} ms"
     if isinstance(value, (list, tuple)):
         return ListValue().render([str(item) for item in value])
     if isinstance(value, dict):
         return MapValue().render({str(name): str(item) for name, item in value.items()})
-    if isinstance(value, (str, int, float)):
-        return str(value)
+    if isinstance(value, (str, bool, int, float)):
+        return value
     raise ConfigurationError(
         f"option {key} cannot be {value!r} ({type(value).__name__}): expected text, a number, a truth value, "
         "a duration, a list or a dict."

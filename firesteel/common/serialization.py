@@ -114,7 +114,9 @@ class RowFieldExtractorSchema(SerializationSchema):
         self._field_index = field_index
 
     def serialize(self, element: Any) -> bytes:
-        """The bytes in the field of the row."""
+        """The bytes in the field of the row; none for a row of None."""
+        if element is None:
+            return b""
         if not isinstance(element, (Row, tuple, list)) or len(element) <= self._field_index:
             raise TypeMismatchError(
                 f"RowFieldExtractorSchema({self._field_index}) needs a Row with more fields than that, "

@@ -103,7 +103,7 @@ class BasicType(Enum):
     LONG = "Long"
     FLOAT = "Float"
     DOUBLE = "Double"
-    CHAR = "Character"
+    CHAR = "Char"
     BIG_INT = "BigInteger"
     BIG_DEC = "BigDecimal"
     INSTANT = "Instant"
@@ -602,6 +602,27 @@ class NullableTypeInfo(TypeInformation):
 
     def __repr__(self) -> str:
         return f"NullableTypeInfo<{self.value_type_info}>"
+
+
+class ExternalTypeInfo(TypeInformation):
+    """A type as a table sees it from outside. Values are those of the type itself, which has no inner form here."""
+
+    def __init__(self, type_info: TypeInformation) -> None:
+        self._type_info = type_info
+
+    def get_type_info(self) -> TypeInformation:
+        """The type of the values."""
+        return self._type_info
+
+    def find_mismatch(self, value: Any) -> Mismatch | None:
+        """Where and why `value` does not fit the type, or None if it fits."""
+        return self._type_info.find_mismatch(value)
+
+    def _identity(self) -> tuple[Any, ...]:
+        return (self._type_info,)
+
+    def __repr__(self) -> str:
+        return f"ExternalTypeInfo<{self._type_info}>"
 
 
 class Types:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["FiresteelWarning", "warn_once"]
+__all__ = ["FiresteelWarning", "first_time", "warn_once"]
 
 
 class FiresteelWarning(UserWarning):
@@ -17,9 +17,16 @@ _given: set[str] = set()
 
 def warn_once(subject: str, message: str) -> None:
     """Warn about `subject` the first time in this process, at the line of the user's program; then be silent."""
-    if subject not in _given:
-        _given.add(subject)
+    if first_time(subject):
         warnings.warn(message, FiresteelWarning, stacklevel=_level_of_user())
+
+
+def first_time(subject: str) -> bool:
+    """Whether nobody was warned about `subject` yet in this process; whoever asks warns now."""
+    if subject in _given:
+        return False
+    _given.add(subject)
+    return True
 
 
 def _level_of_user() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -17,9 +18,10 @@ from firesteel.common.watermark import (
     WatermarkGenerator,
     WatermarkOutput,
 )
-from firesteel.errors import ConfigurationError
+from firesteel.errors import ConfigurationError, UnsupportedError
 
 __all__ = [
+    "AssignerWithPeriodicWatermarksWrapper",
     "TimestampAssigner",
     "Watermark",
     "WatermarkAlignment",
@@ -177,3 +179,46 @@ class WatermarkStrategy:
                 f"it made {generator!r}. Derive the generator's class from WatermarkGenerator."
             )
         return generator
+
+
+class AssignerWithPeriodicWatermarksWrapper:
+    """An assigner in the style before watermark strategies: one object that gives timestamps and watermarks.
+
+    It has the methods ``extract_timestamp(element, record_timestamp)`` and ``get_current_watermark()``, which returns a
+    :class:`Watermark`, a number of milliseconds, or None if there is nothing new to say::
+
+        strategy = AssignerWithPeriodicWatermarksWrapper(MyAssigner()).as_watermark_strategy()
+        stream.assign_timestamps_and_watermarks(strategy)
+
+    In PyFlink it wraps an assigner that is written in Java, which is refused here.
+    """
+
+    def __init__(self, assigner: Any) -> None:
+        for method in ("extract_timestamp", "get_current_watermark"):
+            if not callable(getattr(assigner, method, None)):
+                raise UnsupportedError(
+                    "AssignerWithPeriodicWatermarksWrapper needs an object with the methods extract_timestamp() and "
+                    f"get_current_watermark(), got {assigner!r} without {method}(). Assigners written in Java cannot "
+                    "be used; WatermarkStrategy says the same in Python."
+                )
+        self._assigner = assigner
+
+    def as_watermark_strategy(self) -> WatermarkStrategy:
+        """The strategy that does what the assigner does, with a copy of it for each subtask or split."""
+        strategy = WatermarkStrategy.for_generator(partial(_AssignersWatermarks, self._assigner))
+        return strategy.with_timestamp_assigner(copy.deepcopy(self._assigner).extract_timestamp)
+
+
+class _AssignersWatermarks(WatermarkGenerator):
+    """Asks an assigner of the old style for its watermark, after it has seen the same elements."""
+
+    def __init__(self, assigner: Any) -> None:
+        self._assigner = copy.deepcopy(assigner)
+
+    def on_event(self, event: Any, timestamp: int, output: WatermarkOutput) -> None:
+        self._assigner.extract_timestamp(event, timestamp)
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        watermark = self._assigner.get_current_watermark()
+        if watermark is not None:
+            output.emit_watermark(watermark if isinstance(watermark, Watermark) else Watermark(watermark))

@@ -9,6 +9,7 @@ from firesteel.datastream.async_data_stream import AsyncDataStream
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpoint_storage import (
     CheckpointStorage,
+    CustomCheckpointStorage,
     FileSystemCheckpointStorage,
     JobManagerCheckpointStorage,
 )
@@ -138,6 +139,7 @@ __all__ = [
     "CheckpointStorage",
     "JobManagerCheckpointStorage",
     "FileSystemCheckpointStorage",
+    "CustomCheckpointStorage",
     "StateBackend",
     "HashMapStateBackend",
     "EmbeddedRocksDBStateBackend",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TypeVar
 
 from firesteel.common import options
-from firesteel.common.config_options import ConfigOption, DurationValue
+from firesteel.common.config_options import BooleanValue, ConfigOption, DurationValue
 from firesteel.common.configuration import Configuration
-from firesteel.common.time import TimeLength, to_milliseconds
-from firesteel.common.warnings import warn_once
+from firesteel.common.time import Duration, TimeLength, to_milliseconds
 from firesteel.datastream import arguments
 from firesteel.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
@@ -20,6 +19,7 @@ T = TypeVar("T")
 _SHORTEST_MILLIS = 10
 _ANY_NUMBER = 2**31 - 1
 _ALIGNED_TIMEOUT = ConfigOption("execution.checkpointing.aligned-checkpoint-timeout", DurationValue(), 0)
+_FORCED = ConfigOption("execution.checkpointing.unaligned.forced", BooleanValue(), False)
 
 
 class CheckpointConfig:
@@ -36,7 +36,6 @@ class CheckpointConfig:
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
-        self._force_unaligned = False
 
     def is_checkpointing_enabled(self) -> bool:
         """Whether an interval is set."""
@@ -193,18 +192,16 @@ class CheckpointConfig:
 
     def is_force_unaligned_checkpoints(self) -> bool:
         """What :meth:`set_force_unaligned_checkpoints` was given."""
-        return self._force_unaligned
+        return self._value(_FORCED)
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
         """No effect: checkpoints need no alignment here. Warns once."""
         method = "set_force_unaligned_checkpoints"
-        self._force_unaligned = arguments.flag(method, "force_unaligned_checkpoints", force_unaligned_checkpoints)
-        warn_once(method, f"{method}() has no effect: checkpoints need no alignment on this engine.")
-        return self
+        return self._set(_FORCED, arguments.flag(method, "force_unaligned_checkpoints", force_unaligned_checkpoints))
 
-    def get_aligned_checkpoint_timeout(self) -> int:
-        """What :meth:`set_aligned_checkpoint_timeout` was given, in milliseconds."""
-        return self._value(_ALIGNED_TIMEOUT)
+    def get_aligned_checkpoint_timeout(self) -> Duration:
+        """What :meth:`set_aligned_checkpoint_timeout` was given."""
+        return Duration.of_millis(self._value(_ALIGNED_TIMEOUT))
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeLength) -> CheckpointConfig:
         """No effect: checkpoints need no alignment here. Warns once."""
@@ -213,10 +210,9 @@ class CheckpointConfig:
             raise arguments.wrong_argument(
                 "set_aligned_checkpoint_timeout", "alignment_timeout", alignment_timeout, "a time of at least 0"
             )
-        self._configuration.set_string(_ALIGNED_TIMEOUT.key, f"{millis} ms")
-        return self
+        return self._set(_ALIGNED_TIMEOUT, millis)
 
-    def get_alignment_timeout(self) -> int:
+    def get_alignment_timeout(self) -> Duration:
         """Older name of :meth:`get_aligned_checkpoint_timeout`."""
         return self.get_aligned_checkpoint_timeout()
 

@@ -8,6 +8,7 @@ from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.warnings import warn_once
 from firesteel.datastream import arguments
+from firesteel.errors import UnsupportedError
 
 
 class CheckpointStorage(ABC):
@@ -57,6 +58,33 @@ class JobManagerCheckpointStorage(CheckpointStorage):
             configuration.set(options.CHECKPOINT_DIR, self._path)
 
 
+class CustomCheckpointStorage(CheckpointStorage):
+    """A storage of one's own: in Flink a Java object, here any directory-like place that a function chooses.
+
+    ::
+
+        class Dated(CustomCheckpointStorage):
+            def apply_to(self, configuration):
+                configuration.set(options.CHECKPOINT_DIR, f"s3://bucket/{datetime.date.today()}")
+
+    A Java object of Flink's cannot be given: there is no Flink beside the job.
+    """
+
+    def __init__(self, j_custom_checkpoint_storage: object | None = None) -> None:
+        if j_custom_checkpoint_storage is not None:
+            raise UnsupportedError(
+                "CustomCheckpointStorage: a storage written in Java cannot be used, there is no Flink beside the job. "
+                "Subclass it and override apply_to(), or use FileSystemCheckpointStorage."
+            )
+
+    def apply_to(self, configuration: Configuration) -> None:
+        """Write this choice into a configuration: override this."""
+        raise UnsupportedError(
+            f"{type(self).__name__} does not say where checkpoints are kept. Override apply_to(), or use "
+            "FileSystemCheckpointStorage."
+        )
+
+
 class FileSystemCheckpointStorage(CheckpointStorage):
     """Checkpoints in a directory that the driver and all workers can reach.
 
@@ -70,6 +98,8 @@ class FileSystemCheckpointStorage(CheckpointStorage):
     """
 
     MAX_FILE_STATE_THRESHOLD: int = 1024 * 1024
+    DEFAULT_FILE_STATE_THRESHOLD: int = 20 * 1024
+    DEFAULT_WRITE_BUFFER_SIZE: int = 4096
 
     def __init__(
         self,
@@ -80,7 +110,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         name = "FileSystemCheckpointStorage"
         if checkpoint_path is None:
             raise arguments.wrong_argument(name, "checkpoint_path", checkpoint_path, "the path of a directory")
-        self._path = arguments.text(name, "checkpoint_path", checkpoint_path)
+        self._path = _plain(arguments.text(name, "checkpoint_path", checkpoint_path))
         if file_state_size_threshold is not None:
             _no_effect(
                 name,
@@ -91,8 +121,9 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             )
         if write_buffer_size != -1:
             _no_effect(name, "write_buffer_size", write_buffer_size, least=-1)
-        self._threshold = 0 if file_state_size_threshold is None else file_state_size_threshold
-        self._write_buffer_size = write_buffer_size
+        threshold = file_state_size_threshold
+        self._threshold = self.DEFAULT_FILE_STATE_THRESHOLD if threshold is None else threshold
+        self._write_buffer_size = self.DEFAULT_WRITE_BUFFER_SIZE if write_buffer_size == -1 else write_buffer_size
 
     def get_checkpoint_path(self) -> str:
         """The directory of checkpoints."""
@@ -103,11 +134,11 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """What was given as ``file_state_size_threshold``, in bytes."""
+        """What was given as ``file_state_size_threshold``, in bytes, or Flink's default."""
         return self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """What was given as ``write_buffer_size``, in bytes."""
+        """What was given as ``write_buffer_size``, in bytes, or Flink's default."""
         return self._write_buffer_size
 
     def apply_to(self, configuration: Configuration) -> None:
@@ -117,7 +148,12 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 def _checked_path(name: str, path: str | None) -> str | None:
-    return None if path is None else arguments.text(name, "checkpoint_path", path)
+    return None if path is None else _plain(arguments.text(name, "checkpoint_path", path))
+
+
+def _plain(path: str) -> str:
+    """The path without slashes at its end."""
+    return path.rstrip("/") or path
 
 
 def _no_effect(name: str, argument: str, value: int, *, least: int, most: int | None = None) -> None:

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from firesteel.common import options
-from firesteel.common.config_options import ConfigOption, DurationValue
+from firesteel.common.config_options import BooleanValue, ConfigOption, DurationValue
 from firesteel.common.configuration import Configuration
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-from firesteel.common.warnings import warn_once
 from firesteel.datastream import arguments
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
@@ -27,6 +26,8 @@ T = TypeVar("T")
 _S = TypeVar("_S", bound="EnvironmentSettings")
 
 _BUFFER_TIMEOUT = ConfigOption("execution.buffer-timeout.interval", DurationValue(), 100)
+_BUFFER_TIMEOUT_ENABLED = ConfigOption("execution.buffer-timeout.enabled", BooleanValue(), True)
+_CHANGELOG = ConfigOption[bool | None]("state.changelog.enabled", BooleanValue(), None)
 
 _CPU_QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
@@ -53,7 +54,6 @@ class EnvironmentSettings:
         self._default_local_parallelism = _usable_cores()
         self._time_characteristic = TimeCharacteristic.EventTime
         self._slot_sharing_groups: dict[str, SlotSharingGroup] = {}
-        self._changelog = False
 
     # ---- as a whole ----------------------------------------------------------------------------------------
 
@@ -142,12 +142,14 @@ class EnvironmentSettings:
     def set_buffer_timeout(self: _S, timeout_millis: int) -> _S:
         """No effect: records travel in epochs, not in network buffers. Warns once."""
         timeout = arguments.whole_number("set_buffer_timeout", "timeout_millis", timeout_millis, least=-1)
-        self._configuration.set_string(_BUFFER_TIMEOUT.key, f"{max(timeout, 0)} ms")
+        self._configuration.set(_BUFFER_TIMEOUT_ENABLED, timeout >= 0)
+        if timeout >= 0:
+            self._configuration.set(_BUFFER_TIMEOUT, timeout)
         return self
 
     def get_buffer_timeout(self) -> int:
-        """What :meth:`set_buffer_timeout` was given, in milliseconds."""
-        return self._value(_BUFFER_TIMEOUT)
+        """What :meth:`set_buffer_timeout` was given, in milliseconds; -1 says that buffers wait until they are full."""
+        return self._value(_BUFFER_TIMEOUT) if self._value(_BUFFER_TIMEOUT_ENABLED) else -1
 
     def register_slot_sharing_group(self: _S, slot_sharing_group: SlotSharingGroup) -> _S:
         """Make a slot sharing group known by its name. Groups reserve nothing here."""
@@ -226,16 +228,13 @@ class EnvironmentSettings:
 
     def enable_changelog_state_backend(self: _S, enabled: bool) -> _S:
         """No effect: every checkpoint writes only what changed. Warns once."""
-        self._changelog = arguments.flag("enable_changelog_state_backend", "enabled", enabled)
-        warn_once(
-            "enable_changelog_state_backend",
-            "enable_changelog_state_backend() has no effect: checkpoints write only what changed on this engine.",
-        )
+        flag = arguments.flag("enable_changelog_state_backend", "enabled", enabled)
+        self._configuration.set(_CHANGELOG, flag)
         return self
 
-    def is_changelog_state_backend_enabled(self) -> bool:
-        """What :meth:`enable_changelog_state_backend` was given."""
-        return self._changelog
+    def is_changelog_state_backend_enabled(self) -> bool | None:
+        """What :meth:`enable_changelog_state_backend` was given; None if it was not called."""
+        return self._configuration.get(_CHANGELOG)
 
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> None:
         """Choose what happens when the job fails.
@@ -313,11 +312,16 @@ class EnvironmentSettings:
 
         JARs for Spark itself go into the option ``spark.jars``.
         """
-        self._configuration.set_string("pipeline.jars", ";".join(jars_path))
+        self._add_to_list("add_jars", "pipeline.jars", jars_path)
 
     def add_classpaths(self, *classpaths: str) -> None:
         """No effect: user code is Python here. Warns once."""
-        self._configuration.set_string("pipeline.classpaths", ";".join(classpaths))
+        self._add_to_list("add_classpaths", "pipeline.classpaths", classpaths)
+
+    def _add_to_list(self, method: str, key: str, paths: tuple[str, ...]) -> None:
+        before = Configuration.parse_list_value(self._configuration.get_string(key, ""))
+        added = [arguments.text(method, "paths", path) for path in paths]
+        self._configuration.set_string(key, ";".join([*map(str, before), *added]))
 
     def _append(self, option: ConfigOption[Any], value: str) -> None:
         self._configuration.set(option, [*(self._configuration.get(option) or []), value])

@@ -21,13 +21,15 @@ class MemorySize:
         2048
     """
 
-    def __init__(self, bytes_size: int = 0) -> None:
-        self._bytes = arguments.whole_number("MemorySize", "bytes_size", bytes_size, least=0)
+    def __init__(self, bytes_size: int) -> None:
+        self._bytes = arguments.whole_number("MemorySize", "bytes_size", bytes_size, least=1)
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """A size in units of 2**20 bytes."""
-        return MemorySize(arguments.whole_number("of_mebi_bytes", "mebi_bytes", mebi_bytes, least=0) * _KIBI**2)
+        """A size in units of 2**20 bytes; 0 says that none of this kind of memory is wanted."""
+        size = MemorySize.__new__(MemorySize)
+        size._bytes = arguments.whole_number("of_mebi_bytes", "mebi_bytes", mebi_bytes, least=0) * _KIBI**2
+        return size
 
     def get_bytes(self) -> int:
         """The size in bytes."""
@@ -59,6 +61,9 @@ class MemorySize:
         return hash(self._bytes)
 
     def __str__(self) -> str:
+        for unit, size in (("tb", _KIBI**4), ("gb", _KIBI**3), ("mb", _KIBI**2), ("kb", _KIBI)):
+            if self._bytes and self._bytes % size == 0:
+                return f"{self._bytes // size} {unit}"
         return f"{self._bytes} bytes"
 
     def __repr__(self) -> str:
@@ -165,7 +170,11 @@ class SlotSharingGroup:
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """Want that much heap memory."""
+            """Want that much heap memory: more than none."""
+            if isinstance(task_heap_memory, MemorySize) and task_heap_memory.get_bytes() == 0:
+                raise arguments.wrong_argument(
+                    "set_task_heap_memory", "task_heap_memory", task_heap_memory, "a size above 0"
+                )
             return self._set_memory("set_task_heap_memory", "task_heap_memory", task_heap_memory)
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:

@@ -119,25 +119,22 @@ class EmbeddedRocksDBStateBackend(StateBackend):
                 "EmbeddedRocksDBStateBackend", "enable_incremental_checkpointing", enable_incremental_checkpointing
             )
         self._incremental = enable_incremental_checkpointing
-        self._path: str | None = None
+        self._paths: list[str] | None = None
         self._predefined = PredefinedOptions.DEFAULT
         self._transfer_threads = 4
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Keep the local files under this directory. Exactly one: a host has one working directory here."""
-        if len(paths) != 1:
-            raise arguments.wrong_argument(
-                "set_db_storage_paths",
-                "paths",
-                paths,
-                "exactly one directory",
-                "Use one file system over several disks.",
-            )
-        self._path = arguments.text("set_db_storage_paths", "paths", paths[0])
+        """Keep the local files under these directories, such as one per disk: operators take them in turn.
+
+        Paths are absolute and local, and exist or can be made on every host. None at all takes the setting back.
+        """
+        for path in paths:
+            arguments.text("set_db_storage_paths", "paths", path)
+        self._paths = options.ROCKSDB_LOCAL_DIRS.parse(list(paths)) if paths else None
 
     def get_db_storage_paths(self) -> list[str] | None:
-        """The directory for local files, in a list, or None if it was not set."""
-        return None if self._path is None else [self._path]
+        """The directories for local files, or None if none were set."""
+        return None if self._paths is None else list(self._paths)
 
     def is_incremental_checkpoints_enabled(self) -> bool:
         """Whether only changes are written to checkpoints."""
@@ -181,8 +178,8 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         configuration.set(options.STATE_BACKEND, "rocksdb")
         if self._incremental is not None:
             configuration.set(options.CHECKPOINT_INCREMENTAL, self._incremental)
-        if self._path is not None:
-            configuration.set(options.WORK_DIR, self._path)
+        if self._paths is not None:
+            configuration.set(options.ROCKSDB_LOCAL_DIRS, self._paths)
 
 
 def _no_effect(method: str, reason: str) -> None:

@@ -12,6 +12,7 @@ from firesteel.common.options import (
     CHUNK_MAX_RECORDS,
     EPOCH_MAX_BYTES,
     OBJECT_REUSE,
+    ROCKSDB_LOCAL_DIRS,
     ROCKSDB_MEMORY,
     S3_ACCESS_KEY,
     S3_ENDPOINT,
@@ -70,11 +71,20 @@ def _backend(plan: JobPlan) -> BackendChoice:
     choice = BackendChoice(
         kind=configuration.get(STATE_BACKEND),
         memory=configuration.get(ROCKSDB_MEMORY) // max(1, keyed),
-        directory=configuration.get(WORK_DIR),
+        directories=_state_directories(configuration),
         incremental=configuration.get(CHECKPOINT_INCREMENTAL),
     )
     choice.factory()
     return choice
+
+
+def _state_directories(configuration: Configuration) -> tuple[str, ...]:
+    """Where state that does not fit into memory goes."""
+    paths = configuration.get(ROCKSDB_LOCAL_DIRS)
+    if paths:
+        return tuple(paths)
+    work = configuration.get(WORK_DIR)
+    return () if work is None else (work,)
 
 
 def _main_classes() -> bytes:

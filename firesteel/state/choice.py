@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from itertools import count
 from typing import Any
 
 from firesteel.errors import ConfigurationError
@@ -18,13 +19,13 @@ class BackendChoice:
 
     :param kind: ``hashmap``, ``rocksdb``, or ``module:Class`` for a class of the user's own.
     :param memory: For RocksDB: how many bytes of memory the state of one operator subtask may take.
-    :param directory: For RocksDB: where its files go; None means the system's temporary directory.
+    :param directories: For RocksDB: where its files go, taken in turn; none means the system's temporary directory.
     :param incremental: Whether the user wants checkpoints to hold changes only.
     """
 
     kind: str = "hashmap"
     memory: int = 0
-    directory: str | None = None
+    directories: tuple[str, ...] = ()
     incremental: bool = False
 
     def factory(self) -> Callable[[int], KeyedStateBackend]:
@@ -34,8 +35,17 @@ class BackendChoice:
         if self.kind == "rocksdb":
             from firesteel.state.rocksdb import RocksDBBackend  # other jobs need not load it
 
-            return partial(RocksDBBackend, memory=self.memory, directory=self.directory, incremental=self.incremental)
+            return lambda groups: RocksDBBackend(groups, self.memory, self._next_directory(), self.incremental)
         return load_backend_class(self.kind)
+
+    def _next_directory(self) -> str | None:
+        """The directory of the next backend that is made. Slots are processes, and do not all begin with the first."""
+        if not self.directories:
+            return None
+        return self.directories[(os.getpid() + next(_made)) % len(self.directories)]
+
+
+_made = count()
 
 
 def load_backend_class(name: str) -> type[KeyedStateBackend]:

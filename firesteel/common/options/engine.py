@@ -7,11 +7,13 @@ from firesteel.common.config_options import (
     ConfigOption,
     DurationValue,
     EnumValue,
+    ExecutionTargetValue,
     FloatValue,
     IntValue,
     ListValue,
     MapValue,
     MemoryValue,
+    PathsValue,
     StateBackendValue,
     StringValue,
 )
@@ -46,6 +48,7 @@ __all__ = [
     "PYTHON_ARCHIVES",
     "PYTHON_EXECUTABLE",
     "PYTHON_LOGGING_LEVEL",
+    "PYTHON_LOGGING_LEVELS",
     "LIB_DIR",
     "CHECKPOINT_INTERVAL",
     "CHECKPOINT_MODE",
@@ -65,6 +68,7 @@ __all__ = [
     "RECOVERY_CLAIM_MODE",
     "STATE_BACKEND",
     "ROCKSDB_MEMORY",
+    "ROCKSDB_LOCAL_DIRS",
     "RESTART_STRATEGY",
     "FIXED_DELAY_ATTEMPTS",
     "FIXED_DELAY_DELAY",
@@ -153,7 +157,7 @@ _GROUP = "Execution"
 
 EXECUTION_TARGET = ConfigOption(
     "execution.target",
-    EnumValue(("spark", "in-process")),
+    ExecutionTargetValue(),
     "spark",
     "Run on Spark, or in the driver's own process, where debuggers stop at breakpoints.",
     _GROUP,
@@ -243,6 +247,7 @@ CANCELLATION_INTERVAL = ConfigOption(
     30_000,
     "How often a function that is still busy is told again that its job was cancelled.",
     _GROUP,
+    aliases=("task.cancellation-interval",),
 )
 
 # --- Python ------------------------------------------------------------------------------------
@@ -274,6 +279,13 @@ PYTHON_LOGGING_LEVEL = ConfigOption(
     EnumValue(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
     "INFO",
     "What functions log with Python's `logging` is shown from this level on.",
+    _GROUP,
+)
+PYTHON_LOGGING_LEVELS = ConfigOption(
+    "python.logging.level.overrides",
+    MapValue(),
+    None,
+    "Other levels for single loggers, such as `{my.module: DEBUG}`.",
     _GROUP,
 )
 LIB_DIR = ConfigOption(
@@ -308,7 +320,7 @@ CHECKPOINT_DIR = ConfigOption(
     None,
     "Where checkpoints are written; none keeps them with the driver, for its lifetime.",
     _GROUP,
-    aliases=("state.checkpoints.dir",),
+    aliases=("state.checkpoints.dir", "state.backend.fs.checkpointdir"),
 )
 SAVEPOINT_DIR = ConfigOption(
     "execution.checkpointing.savepoint-dir",
@@ -316,7 +328,7 @@ SAVEPOINT_DIR = ConfigOption(
     None,
     "Where savepoints go that name no place.",
     _GROUP,
-    aliases=("state.savepoints.dir",),
+    aliases=("state.savepoints.dir", "savepoints.state.backend.fs.dir"),
 )
 CHECKPOINT_RETAINED = ConfigOption(
     "execution.checkpointing.num-retained",
@@ -398,7 +410,7 @@ RECOVERY_IGNORE_UNCLAIMED = ConfigOption(
 )
 RECOVERY_CLAIM_MODE = ConfigOption(
     "execution.state-recovery.claim-mode",
-    EnumValue(("NO_CLAIM", "CLAIM")),
+    EnumValue(("NO_CLAIM", "CLAIM"), {"LEGACY": "NO_CLAIM"}),
     "NO_CLAIM",
     "Whether the job may delete what it was started from.",
     _GROUP,
@@ -425,6 +437,14 @@ ROCKSDB_MEMORY = ConfigOption(
     "Memory for the state of one slot with the rocksdb backend: three quarters for objects, the rest for RocksDB.",
     _GROUP,
 )
+ROCKSDB_LOCAL_DIRS = ConfigOption(
+    "state.backend.rocksdb.localdir",
+    PathsValue(),
+    None,
+    "Directories for the files of the rocksdb backend, on every host, such as one per disk: operators take them in "
+    "turn. None means firesteel.work-dir.",
+    _GROUP,
+)
 
 # --- restarts ----------------------------------------------------------------------------------
 
@@ -432,7 +452,10 @@ _GROUP = "Restarts"
 
 RESTART_STRATEGY = ConfigOption(
     "restart-strategy.type",
-    EnumValue(("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay")),
+    EnumValue(
+        ("none", "off", "disable", "fixed-delay", "failure-rate", "exponential-delay"),
+        {"fixeddelay": "fixed-delay", "failurerate": "failure-rate", "exponentialdelay": "exponential-delay"},
+    ),
     None,
     "What happens when a job fails; if not set, exponential-delay with checkpoints, else no restart.",
     _GROUP,

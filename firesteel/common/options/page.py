@@ -6,6 +6,7 @@ from typing import Any
 
 from firesteel.common.config_options import ConfigOption
 from firesteel.common.options.flink import PREFIX_RULES
+from firesteel.common.options.flink_table import FLINK_VERSION, flink_keys
 from firesteel.common.options.lookup import OPTIONS
 
 __all__ = ["render_page"]
@@ -24,7 +25,7 @@ configuration = Configuration()
 configuration.set_string("execution.checkpointing.interval", "10 s")
 ```
 
-in a file (`Configuration.from_file("config.yaml")`) with one `key: value` on a line or nested keys, or, for a program
+in a file (`Configuration.from_file("config.yaml")`), which is YAML with dotted or nested keys, or, for a program
 that stays as it is, in the environment variable `FIRESTEEL_PROPERTIES`, which is written like a file and gives way to
 what the program sets itself:
 
@@ -33,16 +34,20 @@ FIRESTEEL_PROPERTIES="execution.target: in-process" python examples/01_adults.py
 ```
 
 Keys have the names that Flink gives them; keys of Firesteel's own begin with `firesteel.`. A key that begins with
-`spark.` goes to Spark unchanged. Any other unknown key is an error (in a file, a warning). Durations take a
-unit (`500 ms`, `10 s`, `1 min`), memory sizes too (`64 mb`).
+`spark.` goes to Spark unchanged. Any other key is your own, and nothing looks at it but your program; if it is nearly
+one of the keys below, a warning asks whether that was meant. Durations take a unit (`500 ms`, `10 s`, `1 min`, or
+ISO's `PT10S`), memory sizes too (`64 mb`). A map may also be written as a key for each of its pairs
+(`pipeline.global-job-parameters.city: Bergen`).
+
+Older keys of Flink work as the current ones do; where both are set, the current one counts.
 """
 
 _WITHOUT_MEANING = """## Keys of Flink without meaning here
 
-Firesteel knows these keys, so that a Flink configuration can be taken over as it is. Setting one has no
-effect and warns once, with the reason.
+Firesteel knows all {count} keys of Flink {version}, so that a Flink configuration can be taken over as it is. Setting
+one of these has no effect and warns once, with the reason.
 
-| key | why it has no meaning |
+| keys | why they have no meaning |
 | --- | --- |
 """
 
@@ -54,11 +59,22 @@ def render_page() -> str:
     for group in dict.fromkeys(option.group for option in used):
         rows = "\n".join(_row(option) for option in used if option.group == group)
         parts.append(f"## {group}\n\n| key | type | default | meaning |\n| --- | --- | --- | --- |\n{rows}\n")
-    single = {option.key: option.no_meaning for option in OPTIONS.values() if option.no_meaning is not None}
-    several = {f"{rule.prefix}*": rule.reason for rule in PREFIX_RULES}
-    rows = "\n".join(f"| `{key}` | {_cell(str(reason))} |" for key, reason in sorted({**single, **several}.items()))
-    parts.append(f"{_WITHOUT_MEANING}{rows}\n")
+    introduction = _WITHOUT_MEANING.format(count=len(flink_keys()), version=FLINK_VERSION)
+    rows = "\n".join(f"| {', '.join(keys)} | {_cell(reason)} |" for reason, keys in _without_meaning().items())
+    parts.append(f"{introduction}{rows}\n")
     return "\n".join(parts)
+
+
+def _without_meaning() -> dict[str, list[str]]:
+    """The keys and families of keys that have no meaning, by the reason."""
+    keys: dict[str, list[str]] = {}
+    for option in OPTIONS.values():
+        if option.no_meaning is not None:
+            keys.setdefault(option.no_meaning, []).append(f"`{option.key}`")
+    for rule in PREFIX_RULES:
+        whole = rule.prefix in flink_keys()
+        keys.setdefault(rule.reason, []).append(f"`{rule.prefix}`" if whole else f"`{rule.prefix}*`")
+    return keys
 
 
 def _row(option: ConfigOption[Any]) -> str:

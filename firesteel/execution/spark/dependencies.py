@@ -95,9 +95,9 @@ def _package_zip() -> str:
 
 
 def _add_package(archive: zipfile.ZipFile, package_dir: str, root: str) -> None:
-    """Add all Python files of a folder, under their paths below ``root``."""
+    """Add all Python files of a folder, and the tables they read, under their paths below ``root``."""
     for folder, _, names in os.walk(package_dir):
         for name in names:
-            if name.endswith(".py"):
+            if name.endswith((".py", ".csv")):
                 full = os.path.join(folder, name)
                 archive.write(full, os.path.relpath(full, root))

@@ -11,9 +11,9 @@ import pytest
 
 from firesteel.cli.main import main
 from firesteel.cli.settings import properties_text
-from firesteel.common import Configuration
+from firesteel.common import Configuration, FiresteelWarning
 from firesteel.common.config_file import parse_config_text
-from firesteel.errors import ConfigurationError, ProgramError
+from firesteel.errors import ProgramError
 from tests.unit.cli.conftest import Firesteel, WriteProgram
 
 SHOW_SETTINGS = """
@@ -66,7 +66,7 @@ def test_options_come_before_the_file_and_the_file_before_the_environment(
     assert result.out.splitlines()[:-1] == [
         "parallelism.default=4",
         "pipeline.max-parallelism=64",
-        "state.backend.type=rocksdb",
+        "state.backend=rocksdb",
     ]
 
 
@@ -80,20 +80,43 @@ def test_the_environment_is_afterwards_as_before(
     assert (sys.argv, sys.path) == before
 
 
-@pytest.mark.parametrize("value", ["plain", "with: colon", "a # b", "it's", '"quoted"', " spaces ", "[a, b]", "''", ""])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "plain",
+        "with: colon",
+        "a # b",
+        "it's",
+        '"quoted"',
+        " spaces ",
+        "two\nlines",
+        "null",
+        "1e3",
+        "\x7f",
+        "[a, b]",
+        "''",
+        "",
+    ],
+)
 def test_any_value_survives_on_its_way_to_the_program(value: str) -> None:
     assert parse_config_text(properties_text({"pipeline.name": value})) == {"pipeline.name": value}
 
 
-def test_a_value_of_two_lines_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="line break"):
-        properties_text({"pipeline.name": "a\nb"})
+def test_any_key_survives_too() -> None:
+    settings = dict.fromkeys(("plain", "with: colon", "# sharp", "it's", "*star", "{}", "12", "true", "a b"), "x")
+    assert parse_config_text(properties_text(settings)) == settings
+    assert parse_config_text(properties_text({})) == {}
+
+
+def test_a_slip_of_the_pen_is_warned_about(firesteel: Firesteel, program: WriteProgram) -> None:
+    with pytest.warns(FiresteelWarning, match=r"did you mean parallelism\.default\?"):
+        result = firesteel("run", "--conf", "paralelism.default=2", program("print('ran')"))
+    assert (result.code, result.out) == (0, "ran\n")
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--conf", "paralelism.default=2"], "Did you mean parallelism.default?"),
         (["--conf", "parallelism.default"], "--conf takes KEY=VALUE"),
         (["--parallelism", "0"], "parallelism.default"),
         (["--in-process", "--master", "local[2]"], "leave one out"),

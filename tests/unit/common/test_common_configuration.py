@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -18,8 +19,9 @@ from firesteel.common.config_file import parse_config_text
 from firesteel.common.config_options import ListValue, MapValue
 from firesteel.common.options import engine
 from firesteel.common.options.flink import PREFIX_RULES
+from firesteel.common.options.flink_table import flink_keys
 from firesteel.common.options.page import render_page
-from firesteel.errors import ConfigurationError, UnknownOptionError
+from firesteel.errors import ConfigurationError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -75,7 +77,9 @@ def test_values_are_read_by_their_type(option: Any, given: Any, value: Any) -> N
         ("execution.checkpointing.interval", -1, "a duration"),
         ("firesteel.progress", "yes", "true or false"),
         ("state.backend.rocksdb.memory.fixed-per-slot", "lots", "'64 mb'"),
-        ("execution.target", "local", "one of spark, in-process"),
+        ("execution.target", "nowhere", "one of spark, in-process"),
+        ("state.backend.rocksdb.localdir", "relative/path", "local directories"),
+        ("state.backend.rocksdb.localdir", "hdfs://host/x", "local directories"),
         ("pipeline.global-job-parameters", "nocolon", "key1:value1"),
     ],
 )
@@ -85,11 +89,121 @@ def test_a_bad_value_names_key_value_and_form(key: str, value: Any, expected: st
     assert key in str(error.value) and repr(value) in str(error.value) and expected in str(error.value)
 
 
-def test_an_unknown_key_suggests_the_nearest() -> None:
-    with pytest.raises(UnknownOptionError, match=r"Did you mean execution\.checkpointing\.interval\?"):
-        of("execution.checkpoint.interval", "1 s")
-    with pytest.raises(UnknownOptionError, match="lists all options"):
-        of("zzz", "1")
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("execution.checkpoint.interval", "execution.checkpointing.interval"),
+        ("EXECUTION.CHECKPOINTING_INTERVAL", "execution.checkpointing.interval"),
+        ("paralellism.default", "parallelism.default"),
+        ("state.backend.rocksdb.memory.fixed-per-slots", "state.backend.rocksdb.memory.fixed-per-slot"),
+        ("taskmanager.numberOfTaskSlot", "taskmanager.numberOfTaskSlots"),
+        ("table.exec.mini-batch.enable", "table.exec.mini-batch.enabled"),
+        ("state.backends", "state.backend"),
+    ],
+)
+def test_a_key_that_is_nearly_an_option_is_kept_and_warned_about(key: str, meant: str) -> None:
+    with pytest.warns(
+        FiresteelWarning, match=rf"{re.escape(key)} is not known.*did you mean {re.escape(meant)}\?"
+    ) as given:
+        configuration = of(key, "1")
+    assert given[0].filename == __file__
+    assert configuration.to_dict() == {key: "1"}
+
+
+@pytest.mark.parametrize(
+    "key", ["k1", "my.retries", "app.parallelism", "kafka.bootstrap.servers", "a b", "input.path", ""]
+)
+def test_keys_of_users_own_are_kept_without_a_word(key: str) -> None:
+    assert of(key, "x").get_string(key, "") == "x"
+
+
+def test_an_unknown_key_of_firesteels_own_is_warned_about() -> None:
+    with pytest.warns(FiresteelWarning, match=r"firesteel\.speed is not known"):
+        of("firesteel.speed", "fast")
+
+
+def test_keys_without_meaning_share_one_warning_per_reason() -> None:
+    with pytest.warns(FiresteelWarning) as given:
+        Configuration.from_dict({"taskmanager.numberOfTaskSlots": 4, "jobmanager.rpc.address": "x", "rest.port": 1})
+    texts = [str(warning.message) for warning in given]
+    assert len(texts) == 2
+    assert texts[0].startswith("options taskmanager.numberOfTaskSlots, jobmanager.rpc.address have no effect here: ")
+    assert texts[1].startswith("option rest.port has no effect here: ")
+
+
+def test_every_key_of_flink_has_a_meaning_or_a_reason() -> None:
+    for known in flink_keys().values():
+        for key in (known.key, *known.older):
+            found = options.resolve_key(key)
+            assert (found.option is None) != (found.no_meaning is None) or found.option.no_meaning, key  # type: ignore[union-attr]
+            assert found.warning is None, key
+
+
+def test_no_older_key_of_flink_is_missing_from_an_option() -> None:
+    for known in flink_keys().values():
+        option = options.find_option(known.key)
+        if option is not None:
+            assert set(known.older) <= set(option.aliases), known.key
+
+
+DEFAULTS_OF_OUR_OWN = {
+    "execution.target",  # Spark
+    "parallelism.default",  # as many as Spark has cores
+    "python.executable",  # the driver's
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff",  # None says what the largest int says
+    "state.backend.rocksdb.memory.fixed-per-slot",  # Flink shares managed memory instead
+    "execution.attached",
+}
+
+
+def test_defaults_and_types_are_those_of_flink() -> None:
+    for known in flink_keys().values():
+        option = options.find_option(known.key)
+        if option is None or known.key in DEFAULTS_OF_OUR_OWN:
+            continue
+        assert known.type_name in (option.value_type.name, "string", "enum"), known.key
+        assert option.default == (option.parse(known.default) if known.default else None), known.key
+
+
+@pytest.mark.parametrize(
+    ("text", "millis"),
+    [("PT10S", 10_000), ("pt1.5s", 1_500), ("P1DT2H3M4S", 93_784_000), ("PT0S", 0)],
+)
+def test_durations_may_be_written_as_iso_does(text: str, millis: int) -> None:
+    assert of("execution.checkpointing.interval", text).get(options.CHECKPOINT_INTERVAL) == millis
+    with pytest.raises(ConfigurationError):
+        of("execution.checkpointing.interval", "PT")
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "value", "note"),
+    [
+        ("execution.target", "yarn-application", "spark", "deployment of Flink"),
+        ("execution.target", "local", "spark", "deployment of Flink"),
+        ("state.backend.type", "forst", "rocksdb", "no ForSt backend"),
+        ("execution.state-recovery.claim-mode", "LEGACY", "NO_CLAIM", None),
+        ("restart-strategy.type", "fixeddelay", "fixed-delay", None),
+        ("state.backend.type", "org.apache.flink.runtime.state.hashmap.HashMapStateBackendFactory", "hashmap", None),
+        ("state.backend.type", "org.x.EmbeddedRocksDBStateBackendFactory", "rocksdb", None),
+        ("state.backend", "jobmanager", "hashmap", None),
+    ],
+)
+def test_values_of_flink_stand_for_the_nearest_here(key: str, given: str, value: str, note: str | None) -> None:
+    if note is None:
+        configuration = of(key, given)
+    else:
+        with pytest.warns(FiresteelWarning, match=note):
+            configuration = of(key, given)
+    assert configuration.get(options.find_option(key)) == value  # type: ignore[arg-type]
+    assert configuration.get_string(key, "") == given
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["/a/x,/b", "/a/x:/b", "file:///a/x:file:///b", "file:/a/x/ , file:/b/", "[/a/x, file:///b]", "/a/x;/b/"],
+)
+def test_local_directories_are_written_in_many_ways(text: str) -> None:
+    assert of("state.backend.rocksdb.localdir", text).get(options.ROCKSDB_LOCAL_DIRS) == ["/a/x", "/b"]
 
 
 def test_a_key_without_meaning_warns_once_saying_why() -> None:
@@ -127,9 +241,61 @@ def test_older_names_mean_the_same_option() -> None:
     configuration = of("state.backend", "rocksdb")
     assert configuration.get(options.STATE_BACKEND) == "rocksdb"
     assert configuration.contains_key("state.backend.type") and configuration.contains_key("state.backend")
-    assert configuration.key_set() == {"state.backend.type"}
+    assert configuration.key_set() == {"state.backend"}
+    assert configuration.get_string("state.backend.type", "") == "rocksdb"
+    configuration.set_string("state.backend.type", "hashmap")
+    assert configuration.get(options.STATE_BACKEND) == "hashmap"  # the current name counts, whatever the order
     assert configuration.remove_config("state.backend")
     assert not configuration.remove_config("state.backend")
+    assert configuration.key_set() == set()
+
+
+def test_older_names_of_keys_without_meaning_are_names_too() -> None:
+    with pytest.warns(FiresteelWarning, match="no changelog"):
+        configuration = of("state.backend.changelog.enabled", "true")
+    assert configuration.get_boolean("state.changelog.enabled", False)
+
+
+def test_what_is_added_counts_under_any_name() -> None:
+    configuration = of("state.backend.type", "rocksdb").add_all(of("state.backend", "jobmanager"))
+    assert configuration.get(options.STATE_BACKEND) == "hashmap"
+
+
+def test_pairs_of_a_map_may_be_keys_of_their_own() -> None:
+    configuration = of("pipeline.global-job-parameters.city", "Bergen").set_integer(
+        "pipeline.global-job-parameters.n", 2
+    )
+    assert configuration.get(options.GLOBAL_JOB_PARAMETERS) == {"city": "Bergen", "n": "2"}
+
+
+def test_settings_keep_their_type_and_are_texts_on_demand() -> None:
+    configuration = Configuration().set_string("s", "v").set_integer("i", 1).set_float("f", 1e10).set_boolean("b", True)
+    configuration.set_bytearray("y", bytearray([1, 2]))
+    target: dict[str, Any] = {}
+    configuration.add_all_to_dict(target)
+    assert target == {"s": "v", "i": 1, "f": 1e10, "b": True, "y": bytearray([1, 2])}
+    assert configuration.to_dict() == {"s": "v", "i": "1", "f": "1.0E10", "b": "true", "y": "\x01\x02"}
+    assert configuration.get_float("f", 0) == 1e10 and configuration.get_integer("i", 0) == 1
+    raw = of("execution.checkpointing.interval", "10000 ms")
+    assert raw.get_string("execution.checkpointing.interval", "") == "10000 ms"
+    assert configuration.get_string("none", None) is None  # type: ignore[arg-type]
+
+
+def test_configurations_hash_print_and_compare_by_their_settings() -> None:
+    one = Configuration().set_string("k1", "v1").set_integer("k2", 1)
+    other = Configuration().set_string("k1", "v1")
+    assert one != other and hash(one) != hash(other)
+    other.set_integer("k2", 1)
+    assert one == other and hash(one) == hash(other)
+    assert str(one) == "{k1=v1, k2=1}"
+    assert copy.copy(one) == copy.deepcopy(one) == one
+
+
+def test_secrets_are_not_printed() -> None:
+    configuration = of("s3.secret-key", "hush").set_string("my.password", "hush").set_string("plain", "seen")
+    for text in (str(configuration), repr(configuration)):
+        assert "hush" not in text and "seen" in text
+    assert configuration.to_dict()["s3.secret-key"] == "hush"
 
 
 def test_typed_getters_and_setters() -> None:
@@ -161,11 +327,10 @@ def test_configurations_are_put_together() -> None:
     configuration = of("pipeline.name", "a").add_all(of("parallelism.default", 2))
     target: dict[str, Any] = {"x": 1}
     configuration.add_all_to_dict(target)
-    assert target == {"x": 1, "pipeline.name": "a", "parallelism.default": "2"}
+    assert target == {"x": 1, "pipeline.name": "a", "parallelism.default": 2}
     prefixed = Configuration().add_all(of("spark.a", "1"), prefix="spark.")
     assert prefixed.to_dict() == {"spark.spark.a": "1"}
-    with pytest.raises(UnknownOptionError):
-        Configuration().add_all(of("pipeline.name", "a"), prefix="other.")
+    assert Configuration().add_all(of("pipeline.name", "a"), "other_").to_dict() == {"other_pipeline.name": "a"}
 
 
 def test_programs_declare_options_of_their_own() -> None:
@@ -184,9 +349,18 @@ def test_programs_declare_options_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     ("text", "parts"),
-    [("a;b", ["a", "b"]), ("[a, 'b, c']", ["a", "b, c"]), ("a", ["a"]), ("", []), ("'x;y';z", ["x;y", "z"])],
+    [
+        (None, []),
+        ("", []),
+        ("a", ["a"]),
+        ("a;b", ["a", "b"]),
+        ("a,b", ["a,b"]),
+        ("[a, 'b, c']", ["a", "b, c"]),
+        ("- a\n- b", ["a", "b"]),
+        ("'x;y';z", ["x;y", "z"]),
+    ],
 )
-def test_lists_are_parsed(text: str, parts: list[str]) -> None:
+def test_lists_are_parsed(text: str | None, parts: list[str]) -> None:
     assert Configuration.parse_list_value(text) == parts
 
 
@@ -238,16 +412,62 @@ def test_values_keep_their_colons() -> None:
 
 
 def test_a_line_that_is_no_setting_is_named() -> None:
-    with pytest.raises(ConfigurationError, match="conf, line 2: expected 'key: value', got 'nonsense'"):
+    with pytest.raises(ConfigurationError, match="conf, line 3: this is not YAML"):
         parse_config_text("a.b: 1\nnonsense\n", "conf")
+    with pytest.raises(ConfigurationError, match="conf, line 1: expected 'key: value', got 'nonsense'"):
+        parse_config_text("nonsense", "conf")
 
 
-def test_a_file_warns_of_unknown_keys_and_leaves_them_out(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("", {}),
+        ("# nothing\n---\n", {}),
+        ("a: {b: 1, c: {d: x}}", {"a.b": "1", "a.c.d": "x"}),
+        ("a: >\n  two\n  lines\n", {"a": "two lines\n"}),
+        (
+            "a: yes\nb: 1.10\nc: 012\nd: 12:30:45\ne: 2020-01-01\nf: 0x10",
+            dict(zip("abcdef", ["yes", "1.10", "012", "12:30:45", "2020-01-01", "0x10"])),
+        ),
+        ("a: ''", {"a": ""}),
+        ("\"a.b\": 'x'", {"a.b": "x"}),
+        ("a: &anchor x\nb: *anchor", {"a": "x", "b": "x"}),
+        ("a: [{name: x, path: y}]", {"a": "'name:x,path:y'"}),
+    ],
+)
+def test_files_are_yaml_whose_values_are_text(text: str, settings: dict[str, str]) -> None:
+    assert parse_config_text(text) == settings
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a: 1\na: 2", "line 2: a is set twice"),
+        ("a.b: 1\na:\n  b: 2", "line 3: a.b is set twice"),
+        ("a: 1\nb:\n", "line 2: b has no value"),
+        ("a: b: c", "line 1: this is not YAML"),
+        ("- a", "expected 'key: value', got 'a list'"),
+        ("? [a]\n: b", "a key must be text"),
+        ("a: [x", "this is not YAML"),
+    ],
+)
+def test_a_wrong_file_is_refused_with_the_line(text: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        parse_config_text(text)
+
+
+def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigurationError, match="not written in UTF-8"):
+        Configuration.from_file(tmp_path / "config.yaml")
+
+
+def test_a_file_keeps_all_keys_and_warns_of_odd_ones(tmp_path: Path) -> None:
     path = tmp_path / "flink-conf.yaml"
-    path.write_text("state.backend: rocksdb\nstate.bakend.type: hashmap\n")
-    with pytest.warns(FiresteelWarning, match=r"Did you mean state\.backend\.type\?"):
+    path.write_text("state.backend: rocksdb\nstate.bakend.type: hashmap\nmine: 1\n")
+    with pytest.warns(FiresteelWarning, match=r"did you mean state\.backend\.type\?"):
         configuration = Configuration.from_file(path)
-    assert configuration.to_dict() == {"state.backend.type": "rocksdb"}
+    assert configuration.to_dict() == {"state.backend": "rocksdb", "state.bakend.type": "hashmap", "mine": "1"}
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
@@ -296,7 +516,7 @@ def test_settings_in_the_environment_variable_are_written_like_a_file(monkeypatc
     assert Configuration.from_environment().key_set() == set()
 
 
-def test_an_unknown_key_in_the_environment_variable_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slip_in_the_environment_variable_is_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FIRESTEEL_PROPERTIES", "execution.tarket: in-process")
-    with pytest.raises(UnknownOptionError, match=r"execution\.target"):
+    with pytest.warns(FiresteelWarning, match=r"did you mean execution\.target\?"):
         Configuration.from_environment()

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pyspark import cloudpickle
 
 from firesteel.common import (
+    AssignerWithPeriodicWatermarksWrapper,
     Duration,
     Time,
     TimestampAssigner,
@@ -21,7 +22,7 @@ from firesteel.common import (
 )
 from firesteel.common.time import MIN_WATERMARK
 from firesteel.common.watermark import BoundedOutOfOrdernessWatermarks
-from firesteel.errors import ConfigurationError
+from firesteel.errors import ConfigurationError, UnsupportedError
 
 
 class Collected(WatermarkOutput):
@@ -188,3 +189,33 @@ def test_strategies_travel_with_cloudpickle() -> None:
 def test_wrong_settings_are_refused_where_they_are_made(make: Callable[[], object]) -> None:
     with pytest.raises(ConfigurationError):
         make()
+
+
+class Trailing:
+    """An assigner in the old style: the watermark trails the highest timestamp by 5 ms."""
+
+    def __init__(self) -> None:
+        self.highest = 0
+
+    def extract_timestamp(self, element: int, record_timestamp: int) -> int:
+        self.highest = max(self.highest, element)
+        return element
+
+    def get_current_watermark(self) -> int | None:
+        return self.highest - 5 if self.highest else None
+
+
+def test_an_assigner_of_the_old_style_becomes_a_strategy() -> None:
+    strategy = AssignerWithPeriodicWatermarksWrapper(Trailing()).as_watermark_strategy()
+    assert strategy.timestamp_function is not None and strategy.timestamp_function(30, 0) == 30
+    for elements, watermark in (([30, 20], 25), ([10], 5)):  # each subtask has an assigner of its own
+        output, generator = Collected(), strategy.create_generator()
+        for element in elements:
+            generator.on_event(element, element, output)
+        generator.on_periodic_emit(output)
+        assert output.seen == [watermark]
+
+
+def test_an_assigner_written_in_java_is_refused() -> None:
+    with pytest.raises(UnsupportedError, match="written in Java cannot"):
+        AssignerWithPeriodicWatermarksWrapper(object())

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Duration, FiresteelWarning, Time
+from firesteel.common import Configuration, Duration, FiresteelWarning, Time, options
 from firesteel.datastream import (
     CheckpointConfig,
     CheckpointingMode,
@@ -20,6 +20,7 @@ from firesteel.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
+from firesteel.datastream.checkpoint_storage import CustomCheckpointStorage
 from firesteel.errors import ConfigurationError, UnsupportedError
 
 
@@ -132,11 +133,72 @@ def test_alignment_has_no_meaning_here(env: StreamExecutionEnvironment, config: 
     with pytest.warns(FiresteelWarning, match="alignment"):
         config.set_force_unaligned_checkpoints()
     assert env.is_force_unaligned_checkpoints()
-    assert config.get_aligned_checkpoint_timeout() == 0
+    assert config.get_aligned_checkpoint_timeout() == Duration.of_millis(0)
     with pytest.warns(FiresteelWarning, match="alignment"):
         config.set_aligned_checkpoint_timeout(Duration.of_seconds(2))
-    assert config.get_alignment_timeout() == 2000
-    assert config.set_alignment_timeout(Time.seconds(3)).get_aligned_checkpoint_timeout() == 3000
+    assert config.get_alignment_timeout() == Duration.of_seconds(2)
+    config.set_alignment_timeout(Time.seconds(3))
+    assert config.get_aligned_checkpoint_timeout() == Duration.of_millis(3000)
+
+
+@pytest.mark.filterwarnings("ignore::firesteel.common.FiresteelWarning")
+@pytest.mark.parametrize(
+    ("key", "value", "getter", "expected"),
+    [
+        ("execution.checkpointing.alignment-timeout", "5 s", "get_alignment_timeout", Duration.of_seconds(5)),
+        ("execution.checkpointing.unaligned", "true", "is_unaligned_checkpoints_enabled", True),
+        ("execution.checkpointing.unaligned.forced", "true", "is_force_unaligned_checkpoints", True),
+    ],
+)
+def test_keys_of_all_ages_reach_the_getters(
+    config: CheckpointConfig, key: str, value: str, getter: str, expected: Any
+) -> None:
+    config._configuration.set_string(key, value)
+    assert getattr(config, getter)() == expected
+
+
+@pytest.mark.filterwarnings("ignore::firesteel.common.FiresteelWarning")
+@pytest.mark.parametrize(
+    ("key", "value", "getter", "expected"),
+    [
+        ("pipeline.operator-chaining", "false", "is_chaining_enabled", False),
+        ("execution.buffer-timeout", "1 min", "get_buffer_timeout", 60_000),
+        ("execution.buffer-timeout.enabled", "false", "get_buffer_timeout", -1),
+        ("state.changelog.enabled", "true", "is_changelog_state_backend_enabled", True),
+        ("state.backend.changelog.enabled", "false", "is_changelog_state_backend_enabled", False),
+        ("state.savepoints.dir", "file:///s", "get_default_savepoint_directory", "file:///s"),
+        ("savepoints.state.backend.fs.dir", "file:///s", "get_default_savepoint_directory", "file:///s"),
+    ],
+)
+def test_keys_of_all_ages_reach_the_getters_of_the_environment(
+    env: StreamExecutionEnvironment, key: str, value: str, getter: str, expected: Any
+) -> None:
+    env.configure(Configuration.from_dict({key: value}))
+    assert getattr(env, getter)() == expected
+
+
+@pytest.mark.filterwarnings("ignore::firesteel.common.FiresteelWarning")
+def test_the_changelog_is_neither_on_nor_off_until_it_is_set(env: StreamExecutionEnvironment) -> None:
+    assert env.is_changelog_state_backend_enabled() is None
+    assert env.enable_changelog_state_backend(True).is_changelog_state_backend_enabled() is True
+    assert env.enable_changelog_state_backend(False).is_changelog_state_backend_enabled() is False
+
+
+@pytest.mark.filterwarnings("ignore::firesteel.common.FiresteelWarning")
+def test_jars_and_classpaths_are_added_to_those_before(env: StreamExecutionEnvironment) -> None:
+    env.get_configuration().set_string("pipeline.jars", "[file:///a.jar]")
+    env.add_jars("file:///b.jar", "file:///c.jar")
+    env.add_classpaths("file:///d")
+    env.add_classpaths("file:///e")
+    parse = Configuration.parse_list_value
+    assert parse(settings(env)["pipeline.jars"]) == ["file:///a.jar", "file:///b.jar", "file:///c.jar"]
+    assert parse(settings(env)["pipeline.classpaths"]) == ["file:///d", "file:///e"]
+
+
+@pytest.mark.filterwarnings("ignore::firesteel.common.FiresteelWarning")
+def test_a_buffer_timeout_of_minus_one_says_that_there_is_none(env: StreamExecutionEnvironment) -> None:
+    assert env.get_buffer_timeout() == 100
+    assert [env.set_buffer_timeout(millis).get_buffer_timeout() for millis in (0, -1, 5)] == [0, -1, 5]
 
 
 # ---- storages ----------------------------------------------------------------------------------------------
@@ -145,6 +207,10 @@ def test_alignment_has_no_meaning_here(env: StreamExecutionEnvironment, config: 
 def test_checkpoint_storages_set_the_directory(env: StreamExecutionEnvironment, config: CheckpointConfig) -> None:
     storage = FileSystemCheckpointStorage("file:///checkpoints")
     assert storage.get_checkpoint_path() == "file:///checkpoints"
+    assert FileSystemCheckpointStorage("file://var/checkpoints/").get_checkpoint_path() == "file://var/checkpoints"
+    assert JobManagerCheckpointStorage("s3://b/c//").get_checkpoint_path() == "s3://b/c"
+    assert FileSystemCheckpointStorage("/").get_checkpoint_path() == "/"
+    assert (storage.get_min_file_size_threshold(), storage.get_write_buffer_size()) == (20480, 4096)
     config.set_checkpoint_storage(storage)
     assert settings(env)["execution.checkpointing.dir"] == "file:///checkpoints"
     config.set_checkpoint_storage(JobManagerCheckpointStorage())
@@ -198,7 +264,13 @@ def test_state_backends_set_the_option(env: StreamExecutionEnvironment) -> None:
     env.set_state_backend(backend)
     assert settings(env)["state.backend.type"] == "rocksdb"
     assert settings(env)["execution.checkpointing.incremental"] == "true"
-    assert settings(env)["firesteel.work-dir"] == "/fast/disk"
+    assert settings(env)["state.backend.rocksdb.localdir"] == "/fast/disk"
+    backend.set_db_storage_paths("file:///disk1/db/", "/disk2/db", "file:/disk3")
+    assert backend.get_db_storage_paths() == ["/disk1/db", "/disk2/db", "/disk3"]
+    env.set_state_backend(backend)
+    assert env.get_configuration().get(options.ROCKSDB_LOCAL_DIRS) == ["/disk1/db", "/disk2/db", "/disk3"]
+    backend.set_db_storage_paths()
+    assert backend.get_db_storage_paths() is None
 
 
 def test_rocksdb_settings_without_meaning() -> None:
@@ -215,9 +287,24 @@ def test_rocksdb_settings_without_meaning() -> None:
     with pytest.raises(UnsupportedError, match="Java"):
         backend.set_options("org.example.Factory")
     assert backend.get_options() is None
-    for wrong in (lambda: backend.set_db_storage_paths("a", "b"), lambda: EmbeddedRocksDBStateBackend(1)):  # type: ignore[arg-type]
-        with pytest.raises(ConfigurationError, match="must be"):
-            wrong()
+    with pytest.raises(ConfigurationError, match="must be"):
+        EmbeddedRocksDBStateBackend(1)  # type: ignore[arg-type]
+    for path in ("relative", "hdfs://host/x"):
+        with pytest.raises(ConfigurationError, match="local directories"):
+            backend.set_db_storage_paths("/fine", path)
+
+
+def test_a_storage_of_ones_own_says_where(env: StreamExecutionEnvironment, config: CheckpointConfig) -> None:
+    class Mine(CustomCheckpointStorage):
+        def apply_to(self, configuration: Configuration) -> None:
+            configuration.set(options.CHECKPOINT_DIR, "file:///mine")
+
+    config.set_checkpoint_storage(Mine())
+    assert settings(env)["execution.checkpointing.dir"] == "file:///mine"
+    with pytest.raises(UnsupportedError, match="Override apply_to"):
+        config.set_checkpoint_storage(CustomCheckpointStorage())
+    with pytest.raises(UnsupportedError, match="Java"):
+        CustomCheckpointStorage(object())
 
 
 # ---- slot sharing groups and memory sizes ------------------------------------------------------------------
@@ -236,8 +323,17 @@ def test_memory_sizes() -> None:
     assert MemorySize(5) < MemorySize(6) <= MemorySize(6)
     assert hash(MemorySize(5)) == hash(MemorySize(5))
     assert str(MemorySize(5)) == "5 bytes"
-    with pytest.raises(ConfigurationError, match="MemorySize: bytes_size"):
-        MemorySize(-1)
+    assert [str(MemorySize(size)) for size in (1000, 2048, 3 * 2**20, 2**30, 2**40)] == [
+        "1000 bytes",
+        "2 kb",
+        "3 mb",
+        "1 gb",
+        "1 tb",
+    ]
+    assert MemorySize.of_mebi_bytes(0).get_bytes() == 0
+    for wrong in (0, -1):
+        with pytest.raises(ConfigurationError, match="MemorySize: bytes_size"):
+            MemorySize(wrong)
 
 
 def test_a_group_keeps_what_it_was_given() -> None:
@@ -266,6 +362,7 @@ def test_a_group_keeps_what_it_was_given() -> None:
     [
         lambda: SlotSharingGroup.builder(""),
         lambda: SlotSharingGroup.builder("g").set_cpu_cores(0),
+        lambda: SlotSharingGroup.builder("g").set_task_heap_memory(MemorySize.of_mebi_bytes(0)),
         lambda: SlotSharingGroup.builder("g").set_task_heap_memory(5),  # type: ignore[arg-type]
         lambda: SlotSharingGroup.builder("g").set_cpu_cores(1).build(),
         lambda: SlotSharingGroup.builder("g").set_managed_memory_mb(1).build(),
