@@ -4,11 +4,16 @@ A table is a dict from entry key to value. The entry key is the record's key, or
 belongs to a window. The *change* of a table is what a checkpoint writes: everything since the last one.
 
 The three kinds differ in what one change is: a value, the items appended to a list, or an entry of a map.
+
+**Order.** Entries, and the entries of a map, have the order in which they were put; what was removed and put again
+comes last. A change keeps to that: it is applied by removing first, and it lists as removed also what has been put
+again since, so that this leaves its old place; what it puts anew is in the order in which it was put.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any, Final
 
 VALUE = "value"
@@ -39,6 +44,9 @@ class ValueTable:
         self.batch_entries = self.entries
         """A plain dict that answers for the keys of the batch in work, and for no others."""
         self.dirty: set[Any] = set()
+        """Keys that were put, and maybe removed afterwards. Without an order: marking happens once per record."""
+        self._removed: set[Any] = set()
+        """Keys that were removed, and maybe put again afterwards."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -51,17 +59,22 @@ class ValueTable:
     def remove(self, entry_key: Any) -> None:
         """Forget an entry."""
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
-            self.dirty.add(entry_key)
+            self._removed.add(entry_key)
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None."""
-        if not self.dirty:
+        if not self.dirty and not self._removed:
             return None
-        entries = self.entries
-        puts = [(key, entries[key]) for key in self.dirty if key in entries]
-        removed = [key for key in self.dirty if key not in entries]
-        self.dirty.clear()  # in place: handles hold on to the set
-        return {"puts": puts, "removed": removed}
+        entries, dirty = self.entries, self.dirty
+        # What is new is at the end of the dict, and all of it is dirty. The rest has its place already.
+        last = list(takewhile(dirty.__contains__, reversed(entries)))
+        last.reverse()
+        puts = [(key, entries[key]) for key in dirty.difference(last) if key in entries]
+        puts.extend((key, entries[key]) for key in last)
+        change = {"puts": puts, "removed": list(self._removed)}
+        dirty.clear()  # in place: handles hold on to the set
+        self._removed.clear()
+        return change
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""
@@ -83,7 +96,9 @@ class ListTable:
     def __init__(self) -> None:
         self.entries: dict[Any, list[Any]] = {}
         self.dirty: dict[Any, int] = {}
-        """Entry key -> length of the list at the last checkpoint; 0 if the list has been replaced since."""
+        """Entry key -> length of the list at the last checkpoint; 0 if the list is new or replaced since."""
+        self._removed: dict[Any, None] = {}
+        """Keys that were removed, and maybe put again afterwards."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -106,25 +121,29 @@ class ListTable:
     def remove(self, entry_key: Any) -> None:
         """Forget an entry."""
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
-            self.dirty[entry_key] = 0
+            self.dirty.pop(entry_key, None)
+            self._removed[entry_key] = None
+
+    def in_order(self, keys: Iterable[Any]) -> Iterable[Any]:
+        """Keys that were put in this order, in the order in which ``entries`` has them."""
+        return keys
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None."""
-        if not self.dirty:
+        if not self.dirty and not self._removed:
             return None
         puts: list[tuple[Any, Any]] = []
         appended: list[tuple[Any, Any]] = []
-        removed: list[Any] = []
         for key, kept in self.dirty.items():
-            items = self.entries.get(key)
-            if items is None:
-                removed.append(key)
-            elif kept == 0:
+            items = self.entries[key]
+            if kept == 0:
                 puts.append((key, list(items)))
             else:
                 appended.append((key, items[kept:]))
+        change = {"puts": puts, "appended": appended, "removed": list(self._removed)}
         self.dirty.clear()
-        return {"puts": puts, "appended": appended, "removed": removed}
+        self._removed.clear()
+        return change
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""
@@ -150,10 +169,12 @@ class MapTable:
 
     def __init__(self) -> None:
         self.entries: dict[Any, dict[Any, Any]] = {}
-        self.dirty: dict[Any, set[Any]] = {}
-        """Entry key -> the map keys that have changed."""
-        self._cleared: set[Any] = set()
-        """Entries that were removed as a whole, before the changes in ``dirty``."""
+        self.dirty: dict[Any, dict[Any, None]] = {}
+        """Entry key -> the map keys that were put, in that order, and are there."""
+        self._removed_keys: dict[Any, dict[Any, None]] = {}
+        """Entry key -> the map keys that were removed, and maybe put again afterwards."""
+        self._removed: dict[Any, None] = {}
+        """Entries that were removed as a whole, before the changes in the other two."""
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -166,41 +187,61 @@ class MapTable:
         mapping[map_key] = value
         changed = self.dirty.get(entry_key)
         if changed is None:
-            self.dirty[entry_key] = {map_key}
+            self.dirty[entry_key] = {map_key: None}
         else:
-            changed.add(map_key)
+            changed[map_key] = None
 
     def remove_key(self, entry_key: Any, map_key: Any) -> None:
         """Forget one entry of the map; a map without entries is no entry."""
         mapping = self.entries.get(entry_key)
         if mapping is not None and mapping.pop(map_key, ABSENT) is not ABSENT:
-            self.dirty.setdefault(entry_key, set()).add(map_key)
-            if not mapping:
+            if mapping:
+                self.note_removed_key(entry_key, map_key)
+            else:
                 del self.entries[entry_key]
+                self.note_removed(entry_key)
 
     def remove(self, entry_key: Any) -> None:
         """Forget the whole map."""
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
-            self._cleared.add(entry_key)
-            self.dirty[entry_key] = set()
+            self.note_removed(entry_key)
+
+    def note_removed_key(self, entry_key: Any, map_key: Any) -> None:
+        """Note that one entry of a map is gone, whatever was noted of it before."""
+        changed = self.dirty.get(entry_key)
+        if changed is not None:
+            changed.pop(map_key, None)
+        self._removed_keys.setdefault(entry_key, {})[map_key] = None
+
+    def note_removed(self, entry_key: Any) -> None:
+        """Note that a map is gone, whatever was noted of it before."""
+        self.dirty.pop(entry_key, None)
+        self._removed_keys.pop(entry_key, None)
+        self._removed[entry_key] = None
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None."""
-        if not self.dirty:
+        if not self.dirty and not self._removed_keys and not self._removed:
             return None
         puts: list[tuple[Any, Any, Any]] = []
-        removed_keys: list[tuple[Any, Any]] = []
+        removed_keys = [(entry_key, map_key) for entry_key, gone in self._removed_keys.items() for map_key in gone]
         for entry_key, map_keys in self.dirty.items():
             mapping = self.entries.get(entry_key, {})
             for map_key in map_keys:
-                if map_key in mapping:
-                    puts.append((entry_key, map_key, mapping[map_key]))
-                else:
+                value = mapping.get(map_key, ABSENT)
+                if value is ABSENT:  # it has expired, and was swept where nothing is noted
                     removed_keys.append((entry_key, map_key))
-        change = {"puts": puts, "removed_keys": removed_keys, "removed": list(self._cleared)}
-        self.dirty.clear()
-        self._cleared.clear()
+                else:
+                    puts.append((entry_key, map_key, value))
+        change = {"puts": puts, "removed_keys": removed_keys, "removed": list(self._removed)}
+        self.forget_changes()
         return change
+
+    def forget_changes(self) -> None:
+        """From now on, note changes anew."""
+        self.dirty.clear()
+        self._removed_keys.clear()
+        self._removed.clear()
 
     def full(self) -> Change:
         """The whole table as a change from nothing."""
@@ -209,17 +250,18 @@ class MapTable:
 
     def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
         """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+        entries = self.entries
         for entry_key in change["removed"]:
-            self.entries.pop(entry_key, None)
+            entries.pop(entry_key, None)
         for entry_key, map_key in change["removed_keys"]:
-            mapping = self.entries.get(entry_key)
-            if mapping is not None:
-                mapping.pop(map_key, None)
-                if not mapping:
-                    del self.entries[entry_key]
+            if entry_key in entries:
+                entries[entry_key].pop(map_key, None)  # maybe empty until something is put: it keeps its place
         for entry_key, map_key, value in change["puts"]:
             if owned is None or owned(entry_key):
-                self.entries.setdefault(entry_key, {})[map_key] = value
+                entries.setdefault(entry_key, {})[map_key] = value
+        for entry_key, _ in change["removed_keys"]:
+            if not entries.get(entry_key, True):
+                del entries[entry_key]
 
 
 Table = ValueTable | ListTable | MapTable

@@ -23,7 +23,10 @@ class TimerQueue:
         self._sequence: dict[Timer, int] = {}
         self._heap: list[tuple[int, int, Any, Any]] = []
         self._next_sequence = 0
-        self._dirty: set[Timer] = set()
+        self._added: dict[Timer, None] = {}
+        """What a checkpoint has to add, in order of registration."""
+        self._removed: dict[Timer, None] = {}
+        """What the last checkpoint may have and the next has to remove, before it adds: some were registered again."""
 
     def __len__(self) -> int:
         return len(self._sequence)
@@ -39,14 +42,19 @@ class TimerQueue:
         sequence = self._next_sequence
         self._next_sequence = sequence + 1
         self._sequence[timer] = sequence
-        self._dirty.add(timer)
+        self._added[timer] = None
         heapq.heappush(self._heap, (timestamp, sequence, key, namespace))
 
     def remove(self, key: Any, namespace: Any, timestamp: int) -> None:
         """Delete a timer; nothing happens if there is none."""
         timer = (key, namespace, timestamp)
         if self._sequence.pop(timer, ABSENT) is not ABSENT:
-            self._dirty.add(timer)
+            self.note_removed(timer)
+
+    def note_removed(self, timer: Timer) -> None:
+        """Note that a timer is gone. One that came since the last checkpoint was never stored."""
+        if self._added.pop(timer, ABSENT) is ABSENT:
+            self._removed[timer] = None
 
     def next_timestamp(self) -> int | None:
         """The time of the earliest timer."""
@@ -65,24 +73,25 @@ class TimerQueue:
         timestamp, _, key, namespace = heapq.heappop(self._heap)
         timer = (key, namespace, timestamp)
         del self._sequence[timer]
-        self._dirty.add(timer)
+        self.note_removed(timer)
         return timer
 
     def take_change(self) -> Change | None:
         """Timers added and removed since the last call, or None."""
-        if not self._dirty:
+        if not self._added and not self._removed:
             return None
-        puts = sorted(
-            ((self._sequence[timer], timer) for timer in self._dirty if timer in self._sequence),
-            key=lambda item: item[0],
-        )
-        removed = [timer for timer in self._dirty if timer not in self._sequence]
-        self._dirty.clear()
-        return {"puts": [timer for _, timer in puts], "removed": removed}
+        change = {"puts": list(self._added), "removed": list(self._removed)}
+        self.forget_changes()
+        return change
+
+    def forget_changes(self) -> None:
+        """From now on, note changes anew."""
+        self._added.clear()
+        self._removed.clear()
 
     def full(self) -> Change:
         """All timers as a change from nothing, in order of registration."""
-        return {"puts": sorted(self._sequence, key=self._sequence.__getitem__), "removed": []}
+        return {"puts": list(self._sequence), "removed": []}
 
     def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
         """Apply a stored change. ``owned``: which keys belong to this subtask (None: all)."""
@@ -91,4 +100,4 @@ class TimerQueue:
         for key, namespace, timestamp in change["puts"]:
             if owned is None or owned(key):
                 self.add(key, namespace, timestamp)
-        self._dirty.clear()
+        self.forget_changes()

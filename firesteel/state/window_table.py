@@ -99,12 +99,13 @@ class WindowTable(ValueTable):
             values = self.entries.get(namespace)
             if values is not None:
                 values.pop(key, None)
-                if not values:
-                    del self.entries[namespace]
         puts: Iterable[tuple[Any, Any]] = change["puts"]
         for entry_key, value in puts:
             if owned is None or owned(entry_key):
                 self.entries.setdefault(entry_key[1], {})[entry_key[0]] = value
+        for namespace in {namespace for _, namespace in change["removed"]}:
+            if not self.entries.get(namespace, True):
+                del self.entries[namespace]
         self._stored = set(self.entries)
 
 

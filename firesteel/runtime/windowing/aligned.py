@@ -258,7 +258,7 @@ class AlignedRecordsOperator(SlotOperator):
         table = self._table
         for namespace in sorted(slot for slot in self._keys if slot[1] - 1 <= time):
             window = TimeWindow(*namespace)
-            for key in self._keys.pop(namespace):
+            for key in table.in_order(self._keys.pop(namespace)):
                 records = table.entries[key, namespace]
                 table.remove((key, namespace))  # nobody else has the list from here on
                 self.evaluate(key, window, namespace, records)

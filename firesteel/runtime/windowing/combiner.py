@@ -36,6 +36,24 @@ class PaneCombiner:
         self._back: dict[Any, Any] = {}
         self._back_panes: list[tuple[int, dict[Any, Any]]] = []
         self.pushed_until = MIN_WATERMARK
+        self._turned_until = MIN_WATERMARK
+        """Panes that start before this are in front, the others in back."""
+
+    def shape(self) -> tuple[int, int]:
+        """Which panes are in front and which in back: the order of the keys, and of merging, follows from it."""
+        return self._turned_until, self.pushed_until
+
+    def rebuild(self, shape: tuple[int, int], panes: Iterable[tuple[int, dict[Any, Any]]]) -> None:
+        """Take in panes, oldest first, so that they are combined as they were when they had this shape."""
+        turned_until, pushed_until = shape
+        for start, values in panes:
+            if start >= turned_until and self._back_panes and self._back_panes[0][0] < turned_until:
+                self._turn_over(MIN_WATERMARK)
+            if start < pushed_until:
+                self.push(start, values)
+        if self._back_panes and self._back_panes[0][0] < turned_until:
+            self._turn_over(MIN_WATERMARK)
+        self._turned_until, self.pushed_until = shape
 
     def pane_changes(self, start: int) -> None:
         """A record is about to be added to a pane: if it is part of the combination, that is worth nothing any more."""
@@ -68,7 +86,7 @@ class PaneCombiner:
     def _turn_over(self, limit: int) -> None:
         """Front is used up: make it anew out of the panes in back."""
         panes = [pane for pane in self._back_panes if pane[0] >= limit]
-        self._back, self._back_panes = {}, []
+        self._back, self._back_panes, self._turned_until = {}, [], self.pushed_until
         front, merge = self._front, self._merge
         for start, values in reversed(panes):
             replaced: dict[Any, Any] = {}

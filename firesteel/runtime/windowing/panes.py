@@ -36,14 +36,24 @@ class PaneWindowOperator(AlignedWindowOperator):
         self._pane_size = gcd(self._size, self._slide)
         self._fired_until = MIN_WATERMARK
         self._combiner = PaneCombiner(self.fold)
+        self._restored_shapes: set[tuple[int, int]] = set()
 
     def snapshot(self) -> Any | None:
-        """Up to when windows have fired."""
-        return self._fired_until
+        """Up to when windows have fired, and how their panes were combined."""
+        return self._fired_until, self._combiner.shape()
 
     def restore(self, states: list[Any]) -> None:
         """Windows that have fired do not fire again. In a snapshot all subtasks have fired up to the same time."""
-        self._fired_until = max(states, default=MIN_WATERMARK)
+        self._fired_until = max((fired_until for fired_until, _ in states), default=MIN_WATERMARK)
+        self._restored_shapes = {shape for _, shape in states}
+
+    def open(self) -> None:
+        """Combine the panes that were restored as they were combined before."""
+        super().open()
+        if len(self._restored_shapes) == 1:  # otherwise subtasks are put together that were never alike
+            entries = self._table.entries
+            panes = ((slot[0], entries[slot]) for slot in sorted(entries))
+            self._combiner.rebuild(self._restored_shapes.pop(), panes)
 
     # ---- where records belong ----------------------------------------------------------------------------------
 

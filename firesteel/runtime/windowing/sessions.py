@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from operator import itemgetter
 from typing import Any
 
 from firesteel.model.assigners import EventTimeSessionWindows, ProcessingTimeSessionWindows
@@ -20,9 +21,10 @@ from firesteel.runtime.windowing.spec import WindowSpec
 from firesteel.state.backend import value_table
 from firesteel.state.tables import ValueTable
 
-# A session: [start, end, value, when to look at it]. Changed in place. The value is what the fold has made or, if the
-# records are kept, the namespace under which they are: that of the session's first record.
-_START, _END, _VALUE, _LOOK = 0, 1, 2, 3
+# A session: [start, end, value, when to look at it, its number among those looked at then]. Changed in place. The value
+# is what the fold has made or, if the records are kept, the namespace under which they are: that of the session's first
+# record.
+_START, _END, _VALUE, _LOOK, _NUMBER = 0, 1, 2, 3, 4
 Session = list[Any]
 
 
@@ -49,13 +51,22 @@ class SessionWindowOperator(WindowOperatorBase):
         if type(self.spec.assigner) in (EventTimeSessionWindows, ProcessingTimeSessionWindows):
             (window,) = self.spec.assigner.assign_windows(None, 0, self.assigner_context)
             self._fixed_gap = window.end - window.start
-        for key, sessions in self._table.entries.items():
-            for session in sessions:
-                self._set_timer(key, session[_LOOK])
+        self._restore_timers()
 
-    def _set_timer(self, key: Any, look: int) -> None:
-        self._sequence += 1
-        heappush(self._heap, (look, self._sequence, key))
+    def _restore_timers(self) -> None:
+        """Set the timers of restored sessions, in the order in which they were set."""
+        found = [
+            (session[_LOOK], session[_NUMBER], key)
+            for key, sessions in self._table.entries.items()
+            for session in sessions
+        ]
+        found.sort(key=itemgetter(0, 1))  # sessions of several former subtasks may have the same number
+        self._heap = [(look, place, key) for place, (look, _, key) in enumerate(found)]
+        self._sequence = max(len(found), *(number for _, number, _ in found), 0)
+
+    def _set_timer(self, key: Any, session: Session) -> None:
+        self._sequence = session[_NUMBER] = self._sequence + 1
+        heappush(self._heap, (session[_LOOK], self._sequence, key))
 
     # ---- records -----------------------------------------------------------------------------------------------
 
@@ -111,8 +122,8 @@ class SessionWindowOperator(WindowOperatorBase):
         else:
             first = (start, end)
             self._add_record(key, first, value, start)
-        session = [start, end, first, end - 1]
         self._sequence = sequence = self._sequence + 1
+        session = [start, end, first, end - 1, sequence]
         heappush(self._heap, (end - 1, sequence, key))
         self._table.entries[key] = [*sessions, session] if sessions else [session]
 
@@ -171,7 +182,7 @@ class SessionWindowOperator(WindowOperatorBase):
                     changed(key)
                     if session[_END] - 1 > look:  # it has been extended
                         session[_LOOK] = session[_END] - 1
-                        self._set_timer(key, session[_LOOK])
+                        self._set_timer(key, session)
                     else:
                         self._take_out(key, sessions, session)
                         self._fire(key, session)
@@ -179,12 +190,12 @@ class SessionWindowOperator(WindowOperatorBase):
 
     def _take_out(self, key: Any, sessions: list[Session], session: Session) -> None:
         if len(sessions) == 1:
-            del self._table.entries[key]
+            self._table.remove(key)
         else:
             self._table.entries[key] = [other for other in sessions if other is not session]
 
     def _fire(self, key: Any, session: Session) -> None:
-        start, end, value, _ = session
+        start, end, value, *_ = session
         if self._evaluate is None and self.fold is not None:
             self.scope.key = key
             self.emit_results(self.fold.results((value,)), end - 1)

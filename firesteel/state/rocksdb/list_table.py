@@ -91,15 +91,19 @@ class RocksListTable(ListTable):
         return [space.unpack(data) for _, data in space.disk.scan(self._element_prefix(key))]
 
     def _keys(self) -> Iterator[Any]:
-        space, cached = self._space, list(self._cache)
+        space, keys = self._space, list(self._cache)
         if self._on_disk:
             known = self._cache.keys() | self._deleted
             prefix = space.prefix + _MARK
             for encoded, data in space.disk.scan(prefix):
                 key, _, _ = space.read_key(encoded, len(prefix), data)
                 if key not in known:
-                    yield key
-        yield from cached
+                    keys.append(key)
+        return iter(space.by_bytes(keys))
+
+    def in_order(self, keys: Iterable[Any]) -> Iterable[Any]:
+        """Keys in the order in which ``entries`` has them: that of their bytes."""
+        return self._space.by_bytes(keys)
 
     # ---- changing ------------------------------------------------------------------------------------------------
 

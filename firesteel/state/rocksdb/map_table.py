@@ -22,7 +22,18 @@ _MARK, _ENTRY = b"m", b"e"
 class RocksMap(Mapping[Any, Any]):
     """One map: what has been used of it is in memory, the rest is fetched entry by entry."""
 
-    __slots__ = ("_prefix", "_space", "gone", "items_here", "known_absent", "numbers", "on_disk", "unwritten", "wipe")
+    __slots__ = (
+        "_ordered",
+        "_prefix",
+        "_space",
+        "gone",
+        "items_here",
+        "known_absent",
+        "numbers",
+        "on_disk",
+        "unwritten",
+        "wipe",
+    )
 
     def __init__(self, space: Space, prefix: bytes, on_disk: int) -> None:
         self._space = space
@@ -38,6 +49,8 @@ class RocksMap(Mapping[Any, Any]):
         """How many entries of the map are on disk, without those in ``gone``."""
         self.wipe = False
         """Everything that is on disk should not be there."""
+        self._ordered = True
+        """Whether what is in memory is in order: entries from disk come as they are asked for."""
 
     def __len__(self) -> int:
         return self.on_disk + len(self.items_here) - len(self.numbers)
@@ -65,6 +78,7 @@ class RocksMap(Mapping[Any, Any]):
         value = self._space.unpack(data, start)
         self.items_here[key] = value
         self.numbers[key] = NUMBER.unpack_from(data)[0]
+        self._ordered = False
         return value
 
     def __getitem__(self, key: Any) -> Any:
@@ -80,6 +94,8 @@ class RocksMap(Mapping[Any, Any]):
         """All entries, in the order in which they were first put."""
         if not self._all_here():
             self._fetch_rest()
+        if not self._ordered:
+            self._put_in_order()
         return self.items_here
 
     def _fetch_rest(self) -> None:
@@ -88,9 +104,13 @@ class RocksMap(Mapping[Any, Any]):
             key, _, start = space.read_key(encoded, len(self._prefix), data, 8)
             if key not in here and key not in self.gone:
                 self._take_in(key, data, start)
+
+    def _put_in_order(self) -> None:
+        here = self.items_here
         stored = sorted(self.numbers, key=self.numbers.__getitem__)
         new = [key for key in here if key not in self.numbers]
         self.items_here = {key: here[key] for key in (*stored, *new)}
+        self._ordered = True
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.fetch_all())
@@ -121,7 +141,7 @@ class RocksMap(Mapping[Any, Any]):
     def clear(self) -> None:
         """Forget all entries."""
         self.wipe = self.wipe or self.on_disk > 0 or bool(self.gone)
-        self.items_here, self.numbers, self.on_disk = {}, {}, 0
+        self.items_here, self.numbers, self.on_disk, self._ordered = {}, {}, 0, True
         for part in (self.unwritten, self.gone, self.known_absent):
             part.clear()
 
@@ -184,14 +204,14 @@ class RocksMapTable(MapTable):
         return found if found is not None and len(found) else None
 
     def _keys(self) -> Iterator[Any]:
-        space, cached = self._space, [key for key, found in self._cache.items() if len(found)]
+        space, keys = self._space, [key for key, found in self._cache.items() if len(found)]
         if self._on_disk:
             prefix = space.prefix + _MARK
             for encoded, data in space.disk.scan(prefix):
                 key, _, _ = space.read_key(encoded, len(prefix), data, 8)
                 if key not in self._cache:
-                    yield key
-        yield from cached
+                    keys.append(key)
+        return iter(space.by_bytes(keys))
 
     # ---- changing ------------------------------------------------------------------------------------------------
 
@@ -203,15 +223,20 @@ class RocksMapTable(MapTable):
         if not len(found):
             self._live += 1
         found.put(map_key, value)
-        self._note(entry_key, map_key)
+        self._changes += 1
+        if self._tracking:
+            self.dirty.setdefault(entry_key, {})[map_key] = None
 
     def remove_key(self, entry_key: Any, map_key: Any) -> None:
         """Forget one entry of the map; a map without entries is no entry."""
         found = self._get(entry_key)
         if found is not None and found.remove(map_key):
+            self._changes += 1
             if not len(found):
                 self._live -= 1
-            self._note(entry_key, map_key)
+                self.note_removed(entry_key)
+            else:
+                self.note_removed_key(entry_key, map_key)
 
     def remove(self, entry_key: Any) -> None:
         """Forget the whole map."""
@@ -220,14 +245,17 @@ class RocksMapTable(MapTable):
             found.clear()
             self._live -= 1
             self._changes += 1
-            if self._tracking:
-                self._cleared.add(entry_key)
-                self.dirty[entry_key] = set()
+            self.note_removed(entry_key)
 
-    def _note(self, entry_key: Any, map_key: Any) -> None:
-        self._changes += 1
+    def note_removed_key(self, entry_key: Any, map_key: Any) -> None:
+        """Note that one entry of a map is gone, if anybody will ask."""
         if self._tracking:
-            self.dirty.setdefault(entry_key, set()).add(map_key)
+            super().note_removed_key(entry_key, map_key)
+
+    def note_removed(self, entry_key: Any) -> None:
+        """Note that a map is gone, if anybody will ask."""
+        if self._tracking:
+            super().note_removed(entry_key)
 
     # ---- memory and disk -----------------------------------------------------------------------------------------
 
@@ -314,8 +342,7 @@ class RocksMapTable(MapTable):
     def start_tracking(self) -> None:
         """A full copy is taken: the next change is what happens from now on."""
         self._tracking = True
-        self.dirty.clear()
-        self._cleared.clear()
+        self.forget_changes()
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None; everything in the first call."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, Final, Protocol
 
@@ -60,6 +60,10 @@ class Space:
         """A number that is larger than all before, in 8 bytes that sort like it."""
         self.sequence += 1
         return NUMBER.pack(self.sequence)
+
+    def by_bytes(self, keys: Iterable[Any]) -> list[Any]:
+        """Keys in the order of their bytes: that of the disk, whatever of it is in memory just now."""
+        return sorted(keys, key=self.keys.encode)
 
     def pack(self, value: Any) -> bytes:
         """A value as bytes."""

@@ -100,7 +100,7 @@ class RocksTimerQueue(TimerQueue):
             return
         self._space.disk.write([self._time_key(timestamp, number), self._unique_key(timer)], ())
         self._on_disk -= 1
-        self._dirty.add(timer)
+        self.note_removed(timer)
         if self._disk_next == (timestamp, number):
             self._find_disk_next()
 
@@ -124,7 +124,7 @@ class RocksTimerQueue(TimerQueue):
     def settle(self) -> int:
         """Forget what has changed if nobody will ask."""
         if not self._tracking:
-            self._dirty.clear()
+            self.forget_changes()
         return 0
 
     def weight(self) -> int:
@@ -155,28 +155,14 @@ class RocksTimerQueue(TimerQueue):
     def start_tracking(self) -> None:
         """A full copy is taken: the next change is what happens from now on."""
         self._tracking = True
-        self._dirty.clear()
+        self.forget_changes()
 
     def take_change(self) -> Change | None:
         """Timers added and removed since the last call, or None; all timers in the first call."""
-        if not self._tracking:
-            self._tracking = True
-            self._dirty.clear()
-            return self.full() if len(self) else None
-        if not self._dirty:
-            return None
-        puts: list[tuple[int, Timer]] = []
-        removed: list[Timer] = []
-        for timer in self._dirty:
-            number = self._sequence.get(timer)
-            if number is None:
-                number = self._number_on_disk(timer)
-            if number is None:
-                removed.append(timer)
-            else:
-                puts.append((number, timer))
-        self._dirty.clear()
-        return {"puts": [timer for _, timer in sorted(puts, key=lambda put: put[0])], "removed": removed}
+        if self._tracking:
+            return super().take_change()
+        self.start_tracking()
+        return self.full() if len(self) else None
 
     def full_parts(self) -> Iterator[Change]:
         """All timers in several changes, in order of time; one at least."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
+from heapq import merge
 from itertools import islice
 from operator import itemgetter
 from typing import Any
@@ -122,15 +123,20 @@ class RocksValueTable(ValueTable):
             self._take_in(key, data)
 
     def all_items(self) -> Iterator[tuple[Any, Any]]:
-        """All entries: first those on disk, then those in memory."""
-        in_memory = list(self.cache.items())
+        """All entries, in the order of the keys' bytes: what is in memory just now makes no difference."""
+        in_memory = [(self._disk_key(key), key, value) for key, value in self.cache.items()]
+        in_memory.sort(key=_first)
+        for _, key, value in merge(in_memory, self._items_on_disk(), key=_first):
+            yield key, value
+
+    def _items_on_disk(self) -> Iterator[tuple[bytes, Any, Any]]:
+        """Bytes of the key, key and value of the entries that are not in memory."""
         if self._on_disk:
             space, known = self._space, self.cache.keys() | self._deleted
             for encoded, data in space.disk.scan(space.prefix):
                 key, _, start = space.read_key(encoded, len(space.prefix), data)
                 if key not in known:
-                    yield key, space.unpack(data, start)
-        yield from in_memory
+                    yield encoded, key, space.unpack(data, start)
 
     # ---- changing ------------------------------------------------------------------------------------------------
 

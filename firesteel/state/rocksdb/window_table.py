@@ -1,15 +1,17 @@
 """Value state of windows that many keys share: windows in use in memory, the others on disk.
 
-Of a window that is partly on disk, single keys come back as they are asked for; all of it does when it ends.
+Of a window that is partly on disk, single keys come back as they are asked for; all of it does when it ends. With each
+value on disk goes a number that grows in the order in which the keys came.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
-from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes, in_parts
+from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.tables import ABSENT, Change
 from firesteel.state.window_table import WindowTable
 
@@ -23,8 +25,8 @@ class _PartOfWindow(dict[Any, Any]):
         super().__init__()
         self._space = space
         self._prefix = prefix
-        self._backed: set[Any] = set()
-        """Keys in memory that are on disk too."""
+        self._backed: dict[Any, int] = {}
+        """Keys in memory that are on disk too, and their numbers there."""
         self.on_disk = on_disk
 
     def __len__(self) -> int:
@@ -40,12 +42,12 @@ class _PartOfWindow(dict[Any, Any]):
         data = space.disk.get(self._prefix + space.keys.encode(key))
         if data is None or key in self._backed:
             return ABSENT
-        return self._take_in(key, data, space.skip_key(data))
+        return self._take_in(key, data, space.skip_key(data, 8))
 
     def _take_in(self, key: Any, data: bytes, start: int) -> Any:
         value = self._space.unpack(data, start)
         super().__setitem__(key, value)
-        self._backed.add(key)
+        self._backed[key] = NUMBER.unpack_from(data)[0]
         return value
 
     def __contains__(self, key: object) -> bool:
@@ -72,7 +74,7 @@ class _PartOfWindow(dict[Any, Any]):
             raise KeyError(key)
         super().__delitem__(key)
         if key in self._backed:
-            self._backed.discard(key)
+            del self._backed[key]
             self.on_disk -= 1
             self._space.disk.write([self._prefix + self._space.keys.encode(key)], ())
 
@@ -85,27 +87,34 @@ class _PartOfWindow(dict[Any, Any]):
         return value
 
     def fetch_all(self) -> dict[Any, Any]:
-        """Everything, in a dict of its own."""
+        """Everything, in a dict of its own, in the order in which the keys came."""
         space = self._space
         if self.on_disk != len(self._backed):
             for encoded, data in space.disk.scan(self._prefix):
-                key, _, start = space.read_key(encoded, len(self._prefix), data)
+                key, _, start = space.read_key(encoded, len(self._prefix), data, 8)
                 if not super().__contains__(key):
                     self._take_in(key, data, start)
-        return {key: super(_PartOfWindow, self).__getitem__(key) for key in super().__iter__()}
+        here = dict(super().items())
+        stored = sorted(self._backed, key=self._backed.__getitem__)
+        return {key: here[key] for key in (*stored, *(key for key in here if key not in self._backed))}
 
     def peek(self) -> Iterator[tuple[Any, Any]]:
-        """All items, without bringing those on disk into memory."""
-        yield from self.here()
-        space = self._space
-        for encoded, data in space.disk.scan(self._prefix):
-            key, _, start = space.read_key(encoded, len(self._prefix), data)
-            if not super().__contains__(key):
-                yield key, space.unpack(data, start)
+        """All items in order, without keeping those on disk in memory."""
+        space, here, backed = self._space, dict(super().items()), self._backed
+        stored = [(number, key, here[key]) for key, number in backed.items()]
+        if self.on_disk != len(backed):
+            for encoded, data in space.disk.scan(self._prefix):
+                key, _, start = space.read_key(encoded, len(self._prefix), data, 8)
+                if key not in here:
+                    stored.append((NUMBER.unpack_from(data)[0], key, space.unpack(data, start)))
+        stored.sort(key=itemgetter(0))
+        yield from ((key, value) for _, key, value in stored)
+        yield from ((key, value) for key, value in here.items() if key not in backed)
 
-    def here(self) -> list[tuple[Any, Any]]:
-        """What is in memory."""
-        return list(super().items())
+    def here(self) -> list[tuple[Any, Any, bytes | None]]:
+        """What is in memory: key, value, and its number if it is on disk too."""
+        backed = self._backed
+        return [(key, value, NUMBER.pack(backed[key]) if key in backed else None) for key, value in super().items()]
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.fetch_all())
@@ -151,8 +160,10 @@ class RocksWindowTable(WindowTable):
             self._removed.clear()
         return 0
 
-    def _here(self, values: dict[Any, Any]) -> list[tuple[Any, Any]]:
-        return values.here() if isinstance(values, _PartOfWindow) else list(values.items())
+    def _here(self, values: dict[Any, Any]) -> list[tuple[Any, Any, bytes | None]]:
+        if isinstance(values, _PartOfWindow):
+            return values.here()
+        return [(key, value, None) for key, value in values.items()]
 
     def weight(self) -> int:
         """Roughly how many bytes of memory the windows use."""
@@ -174,8 +185,11 @@ class RocksWindowTable(WindowTable):
             left -= size
             prefix = self._prefix(namespace)
             puts = [
-                (prefix + space.keys.encode(key), space.pack_key(key) + space.pack(value))
-                for key, value in self._here(values)
+                (
+                    prefix + space.keys.encode(key),
+                    (number or space.next_number()) + space.pack_key(key) + space.pack(value),
+                )
+                for key, value, number in self._here(values)
             ]
             space.disk.write((), puts)
             self.entries[namespace] = _PartOfWindow(space, prefix, len(values))
