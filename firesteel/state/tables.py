@@ -45,7 +45,7 @@ class ValueTable:
         """A plain dict that answers for the keys of the batch in work, and for no others."""
         self.dirty: set[Any] = set()
         """Keys that were put, and maybe removed afterwards. Without an order: marking happens once per record."""
-        self._removed: set[Any] = set()
+        self._gone: set[Any] = set()
         """Keys that were removed, and maybe put again afterwards."""
 
     def __len__(self) -> int:
@@ -59,11 +59,11 @@ class ValueTable:
     def remove(self, entry_key: Any) -> None:
         """Forget an entry."""
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
-            self._removed.add(entry_key)
+            self._gone.add(entry_key)
 
     def take_change(self) -> Change | None:
         """What has changed since the last call, or None."""
-        if not self.dirty and not self._removed:
+        if not self.dirty and not self._gone:
             return None
         entries, dirty = self.entries, self.dirty
         # What is new is at the end of the dict, and all of it is dirty. The rest has its place already.
@@ -71,9 +71,9 @@ class ValueTable:
         last.reverse()
         puts = [(key, entries[key]) for key in dirty.difference(last) if key in entries]
         puts.extend((key, entries[key]) for key in last)
-        change = {"puts": puts, "removed": list(self._removed)}
+        change = {"puts": puts, "removed": list(self._gone)}
         dirty.clear()  # in place: handles hold on to the set
-        self._removed.clear()
+        self._gone.clear()
         return change
 
     def full(self) -> Change:
