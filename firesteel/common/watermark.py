@@ -48,9 +48,11 @@ class WatermarkGenerator(ABC):
     """Makes watermarks, from single elements, from time to time, or both.
 
     One instance is made for each source split or subtask. ``on_event`` is called once for each element in
-    order, ``on_periodic_emit`` at the watermark interval (``pipeline.auto-watermark-interval``) and after the
-    last element of an epoch. ``snapshot`` is called when an epoch ends and ``restore`` once, on a fresh
-    instance, before the first element after a recovery::
+    order, whether it has a timestamp or not. ``on_periodic_emit`` is called at the end of an epoch (elements or
+    not) if the watermark interval has passed; without an interval of one's own
+    (``pipeline.auto-watermark-interval``) at the end of every epoch and after every batch of elements.
+    ``snapshot`` is called when an epoch ends and ``restore`` once, on a fresh instance, before the first element
+    after a recovery::
 
         class OnMarker(WatermarkGenerator):
             def on_event(self, event, timestamp, output):
@@ -60,7 +62,7 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: Any, timestamp: int, output: WatermarkOutput) -> None:
-        """See an element and its timestamp; may emit."""
+        """See an element and its timestamp (``MIN_WATERMARK`` if it has none); may emit."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit if there is something new to say. A generator that only looks at elements need not override it."""
@@ -121,3 +123,6 @@ class NoWatermarksGenerator(WatermarkGenerator):
 
     def on_event(self, event: Any, timestamp: int, output: WatermarkOutput) -> None:
         """See an element and say nothing."""
+
+    def on_timestamps(self, timestamps: Iterable[int]) -> None:
+        """See a whole batch and say nothing."""

@@ -125,6 +125,7 @@ class JobDriver:
         self._progress = ProgressLine() if configuration.get(PROGRESS) else None
         self._epoch = 0
         self._next_timer: int | None = None
+        self._previous_end: int | None = None
         self._completed_checkpoint: int | None = None
         self._holds_output = plan.batch_mode and self._restarts is not None
         """A BATCH job that fails reads everything anew: its output is handed out when it cannot come again."""
@@ -190,7 +191,7 @@ class JobDriver:
             self._job.wait(left)
         if not self._job.cancel_requested:
             self._job.transition(JobStatus.RUNNING)
-        self._next_timer = None
+        self._next_timer = self._previous_end = None
         return _Run(run.generation + 1, restore)
 
     def _run_epochs(self, run: _Run) -> None:
@@ -241,6 +242,7 @@ class JobDriver:
         order = self._order(run, now, snapshot, savepoint, target)
         started = time.monotonic()
         results = self._run_on_cluster(order)
+        self._previous_end = self._clock()
         for result in results:
             assert result.report is not None
             self._sources.apply(result.report.sources)
@@ -270,6 +272,7 @@ class JobDriver:
                 epoch=self._epoch,
                 generation=run.generation,
                 now=now,
+                previous_end=self._previous_end,
                 checkpoint_id=self._checkpoints.next_id,
                 take_snapshot=snapshot or savepoint is not None,
                 keep_changes=store is not None,

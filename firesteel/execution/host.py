@@ -46,9 +46,9 @@ class WorkerPlan:
     job_parameters: dict[str, str]
     chunk_records: int
     epoch_bytes: int
-    watermark_interval: int
     object_reuse: bool
     """Whether operators hand records on as they are, not as copies."""
+    auto_watermark_interval: int | None
     main_classes: bytes
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
@@ -224,8 +224,8 @@ class SubtaskHost:
             batch_mode=plan.batch_mode,
             job_parameters=plan.job_parameters,
             chunk_records=plan.chunk_records,
-            watermark_interval=plan.watermark_interval,
             object_reuse=plan.object_reuse,
+            auto_watermark_interval=plan.auto_watermark_interval,
             cached_files={name: _local_copy(path) for name, path in plan.cached_files.items()},
             backend_factory=plan.backend.factory(),
         )

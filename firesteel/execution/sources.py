@@ -30,7 +30,8 @@ class _AssignedSplit:
     subtask: int
     position: Any
     finished: bool = False
-    watermark: int = MIN_WATERMARK
+    watermark: int | None = MIN_WATERMARK
+    """None: the split is idle."""
 
 
 class _NotStarted(SplitEnumerator):
@@ -99,17 +100,19 @@ class SplitSourceState:
         """When the source wants to be asked again."""
         return self._enumerator.next_data_time(now)
 
-    def align(self, lowest: int, now: int) -> None:
+    def align(self, lowest: int | None, now: int) -> None:
         """Hold back the splits that are too far ahead of the slowest of their group in event time."""
         alignment = self.planned.alignment
         if alignment is not None and now - self._aligned_at >= alignment.update_interval_ms:
             self._aligned_at = now
-            limit = lowest + alignment.max_drift_ms
-            self._held_back = {each.split.split_id for each in self._open() if each.watermark > limit}
+            self._held_back = set()
+            if lowest is not None:
+                marks = [(each.split.split_id, each.watermark) for each in self._open() if each.watermark is not None]
+                self._held_back = {split_id for split_id, mark in marks if mark > lowest + alignment.max_drift_ms}
 
     def lowest_watermark(self) -> int | None:
-        """The watermark of the slowest split that has not ended."""
-        return min((each.watermark for each in self._open()), default=None)
+        """The watermark of the slowest split that has not ended and is not idle."""
+        return min((each.watermark for each in self._open() if each.watermark is not None), default=None)
 
     def tasks(self, max_records: int) -> dict[int, SourceTask]:
         """What each subtask has to read."""
@@ -118,6 +121,7 @@ class SplitSourceState:
         for each in self._open():
             if each.split.split_id in self._held_back:
                 tasks[each.subtask].complete = False
+                tasks[each.subtask].held_back.append(each.split.split_id)
             else:
                 tasks[each.subtask].splits.append((each.split, each.position))
         return tasks
@@ -211,7 +215,7 @@ class DriverSourceState:
         """The readers wake the driver themselves."""
         return None
 
-    def align(self, lowest: int, now: int) -> None:
+    def align(self, lowest: int | None, now: int) -> None:
         """Sources read in the driver are not aligned."""
 
     def lowest_watermark(self) -> int | None:
@@ -279,7 +283,7 @@ class SourceCoordinator:
         members = [each for each in self._sources if each.planned.alignment and each.planned.alignment.group == group]
         marks = [mark for each in members if (mark := each.lowest_watermark()) is not None]
         for each in members:
-            each.align(min(marks, default=MIN_WATERMARK), now)
+            each.align(min(marks, default=None), now)
 
     def has_data(self, now: int) -> bool:
         """Whether an epoch would read something."""

@@ -8,6 +8,7 @@ import cloudpickle
 
 from firesteel.common import Configuration
 from firesteel.common.options import (
+    AUTO_WATERMARK_INTERVAL,
     CHECKPOINT_INCREMENTAL,
     CHUNK_MAX_RECORDS,
     EPOCH_MAX_BYTES,
@@ -31,17 +32,20 @@ from firesteel.state.file_systems import S3Access
 
 def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
     """What the workers have to know of a job."""
-    chunk_records: int = plan.configuration.get(CHUNK_MAX_RECORDS)
     return WorkerPlan(
         job_id=job_id,
         levels=tuple(plan.layouts(level) for level in range(plan.level_count)),
         widths=tuple(plan.width(level) for level in range(plan.level_count)),
         batch_mode=plan.batch_mode,
         job_parameters=plan.job_parameters,
-        chunk_records=chunk_records,
+        chunk_records=plan.configuration.get(CHUNK_MAX_RECORDS),
         epoch_bytes=plan.configuration.get(EPOCH_MAX_BYTES),
-        watermark_interval=plan.settings.get("watermark_interval", chunk_records),
         object_reuse=plan.configuration.get(OBJECT_REUSE),
+        auto_watermark_interval=(
+            plan.configuration.get(AUTO_WATERMARK_INTERVAL)
+            if plan.configuration.contains_key(AUTO_WATERMARK_INTERVAL.key)
+            else None
+        ),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
         cached_files=plan.settings.get("cached_files", {}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -35,6 +36,7 @@ from firesteel.plan.job_plan import (
 )
 from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.input_gate import EdgeName
 from firesteel.runtime.partitioners import FORWARD, REBALANCE, Partitioning
 from firesteel.runtime.source import SourceOperator
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
@@ -262,6 +264,7 @@ class _Compiler:
         )
 
     def _plan_edges(self, shuffled: list[_ResolvedEdge], chain_of: dict[int, int]) -> tuple[PlannedEdge, ...]:
+        names = self._edge_names(shuffled)
         return tuple(
             PlannedEdge(
                 id=number,
@@ -271,10 +274,22 @@ class _Compiler:
                 kind=edge.partitioning.kind,
                 partitioning=pickle_for_workers(edge.partitioning, edge.name, edge.call_site),
                 info=OperatorInfo(edge.name, self._uids[edge.consumer.id], edge.call_site),
+                name=names[number],
                 tag=edge.tag,
             )
             for number, edge in enumerate(shuffled)
         )
+
+    def _edge_names(self, shuffled: list[_ResolvedEdge]) -> list[EdgeName]:
+        """What each edge is called at its consumer. Edges that are alike (a stream united with itself) are counted."""
+        seen: Counter[tuple[int, int, str, str]] = Counter()
+        names = []
+        for edge in shuffled:
+            tag = "" if edge.tag is None else edge.tag.name
+            alike = edge.consumer.id, edge.input_index, self._uids[edge.producer.id], tag
+            names.append((*alike[1:], seen[alike]))
+            seen[alike] += 1
+        return names
 
     def _plan_sources(self, chain_of: dict[int, int]) -> tuple[PlannedSource, ...]:
         return tuple(

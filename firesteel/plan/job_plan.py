@@ -10,6 +10,7 @@ from firesteel.common.watermark_strategy import WatermarkAlignment
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.source import DriverSource, Source
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.input_gate import EdgeName
 from firesteel.runtime.subtask import ChainLayout
 from firesteel.state.schema import Schema
 
@@ -44,6 +45,7 @@ class PlannedEdge:
     :param input_index: Which input of the consuming operator.
     :param partitioning: The pickled :class:`~firesteel.runtime.partitioners.Partitioning`.
     :param info: Who made the edge (``key_by`` at a line of the program), for messages.
+    :param name: What state that belongs to the edge is stored under; numbers change when the program is edited.
     """
 
     id: int
@@ -53,6 +55,7 @@ class PlannedEdge:
     kind: str
     partitioning: bytes
     info: OperatorInfo
+    name: EdgeName
     tag: OutputTag | None = None
 
 

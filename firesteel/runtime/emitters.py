@@ -131,6 +131,13 @@ class Emitter:
         for writer in self.writers:
             writer.mark(IDLE if idle else ACTIVE)
 
+    def announce(self, watermark: int, idle: bool) -> None:
+        """Tell all targets where this channel stands, after a restart: what they know of it may be something else."""
+        self.advance_status(False)
+        self.advance_watermark(watermark)
+        if idle:
+            self.advance_status(True)
+
     def end(self) -> None:
         """Tell all targets that nothing more will come."""
         for writer in self.writers:

@@ -30,12 +30,22 @@ Receiver = Callable[[Batch], None]
 
 
 class Clock:
-    """Processing time as the runtime sees it: set from outside at the start of each epoch, never read from a clock."""
+    """Processing time as the runtime sees it: set from outside at the start of each epoch, never read from a clock.
 
-    __slots__ = ("now",)
+    :ivar now: When the epoch began.
+    :ivar previous_end: When the epoch before it ended. What had come until then has been seen.
+    """
+
+    __slots__ = ("now", "previous_end")
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
+        self.previous_end = now
+
+    def begin_epoch(self, now: int, previous_end: int | None = None) -> None:
+        """Stand at the beginning of an epoch."""
+        self.now = now
+        self.previous_end = now if previous_end is None else previous_end
 
 
 class _Receivers:
@@ -103,8 +113,9 @@ class Output:
             self._sides[tag_name].send(batch)
 
     def emit_watermark(self, watermark: int) -> None:
-        """Say that no more records with a timestamp up to ``watermark`` will come."""
+        """Say that no more records with a timestamp up to ``watermark`` will come. That ends idleness."""
         if watermark > self.watermark:
+            self.emit_status(False)
             self.watermark = watermark
             for receive in self._watermark_receivers:
                 receive(watermark)
@@ -141,8 +152,10 @@ class OperatorContext:
     """The checkpoint that the job continues from, or None."""
     rescaled: bool = False
     """Whether that checkpoint was taken with another parallelism of this operator."""
-    watermark_interval: int = 4096
-    """After how many records at the most a periodic watermark generator is asked for a watermark."""
+    batch_records: int = 4096
+    """How many records a batch of a source has at the most."""
+    auto_watermark_interval: int | None = None
+    """How often periodic watermark generators are asked, in milliseconds: 0 never, None after every batch."""
 
 
 class Operator(ABC):
@@ -188,6 +201,16 @@ class Operator(ABC):
     def advance_status(self, idle: bool) -> None:
         """All inputs have become idle, or one of them active again."""
         self.output.emit_status(idle)
+
+    def event_time_state(self) -> dict[str, Any]:
+        """Where event time stands, for :meth:`resume_event_time`."""
+        return {"operator": self.watermark, "output": self.output.watermark, "idle": self.output.idle}
+
+    def resume_event_time(self, states: list[dict[str, Any]]) -> None:
+        """Let event time stand where it stood: where it stood in the slowest, if there were other subtasks."""
+        self.watermark = min(state["operator"] for state in states)
+        self.output.watermark = min(state["output"] for state in states)
+        self.output.idle = all(state["idle"] for state in states)
 
     def advance_processing_time(self, now: int) -> None:
         """Processing time has advanced: fire timers that are due."""

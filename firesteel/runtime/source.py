@@ -11,6 +11,7 @@ from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSplit
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
+from firesteel.runtime.input_gate import combine
 from firesteel.runtime.operator import Operator, OperatorContext
 from firesteel.runtime.records import all_copied
 from firesteel.runtime.watermarks import StrategyRun
@@ -25,12 +26,14 @@ class SourceTask:
     :param complete: No further splits will come: when these have ended, the subtask has ended.
     :param events: For sources read in the driver: the pickled entries of :class:`SourceEvents`.
     :param max_records: Stop after about so many records.
+    :param held_back: The splits that are this subtask's, and must wait for others in event time.
     """
 
     splits: list[tuple[SourceSplit, Any]] = field(default_factory=list)
     complete: bool = False
     events: bytes | None = None
     max_records: int = 0
+    held_back: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -38,13 +41,13 @@ class SourceReport:
     """What a source subtask has read.
 
     :param positions: New position of each split that was asked for, and whether it has ended.
-    :param watermarks: The watermark of each split, for alignment.
+    :param watermarks: The watermark of each split, for alignment; None of one that is idle: nobody waits for it.
     :param newest: The highest timestamp at the end of any batch so far: where the stream has come to, give or take a
         batch, without looking at each record.
     """
 
     positions: dict[str, tuple[Any, bool]] = field(default_factory=dict)
-    watermarks: dict[str, int] = field(default_factory=dict)
+    watermarks: dict[str, int | None] = field(default_factory=dict)
     records: int = 0
     newest: int = MIN_WATERMARK
 
@@ -67,7 +70,7 @@ class SourceOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         """Remember how large batches may be."""
         super().setup(context)
-        self._batch_records = context.watermark_interval
+        self._batch_records = context.batch_records
 
     def restore(self, states: list[Any]) -> None:
         """Take back the watermark generators of all splits, whoever had them."""
@@ -97,16 +100,24 @@ class SourceOperator(Operator):
             self.ended = True
             self.output.emit_watermark(MAX_WATERMARK)
         else:
+            idle = self._reader is None and self.output.idle
+            self._ask_generators()
             self._advance()
-            self.output.emit_status(self._idle(task))
+            self.output.emit_status(idle or self._idle(task))
+            report.watermarks = {
+                split.split_id: None if run.idle else run.output.watermark
+                for split, _ in task.splits
+                if (run := self._run_of(split.split_id)) is not None
+            }
         report.newest = self._newest
         return report
 
     def _read_splits(self, task: SourceTask, expired: Callable[[], bool], report: SourceReport) -> None:
         """Read all splits in turn, a batch at a time, until nothing new comes or the budget is used."""
         assert self._reader is not None
-        for split, _ in task.splits:
-            self._run_of(split.split_id)
+        for split_id in (*(split.split_id for split, _ in task.splits), *task.held_back):
+            self._run_of(split_id)
+        heard: dict[str, bool] = {}
         open_splits = list(task.splits)
         report.positions = {split.split_id: (position, False) for split, position in task.splits}
         while open_splits and report.records < task.max_records and not expired():
@@ -116,6 +127,7 @@ class SourceOperator(Operator):
                 result = self._reader.read(split, position, max(1, budget), self.context.clock.now)
                 report.records += len(result.values)
                 report.positions[split.split_id] = (result.position, result.finished)
+                heard[split.split_id] = heard.get(split.split_id, False) or bool(result.values)
                 if result.values:
                     as_they_are = self._reader.gives_away or self.context.object_reuse
                     values = result.values if as_they_are else all_copied(result.values)
@@ -125,23 +137,34 @@ class SourceOperator(Operator):
                 elif result.values:
                     still_open.append((split, result.position))
             open_splits = still_open
-        if self._strategy is not None:
-            report.watermarks = {
-                split.split_id: self._run_of(split.split_id).output.watermark for split, _ in task.splits
-            }
+        self._listen(heard)
+
+    def _listen(self, heard: dict[str, bool]) -> None:
+        """Let the clocks of silence go on: of the splits that were asked, whether they had records."""
+        clock = self.context.clock
+        for split_id, run in self._runs.items():
+            if split_id not in heard:
+                run.silence.not_asked()
+            elif not heard[split_id]:
+                run.silence.asked_in_vain(clock.now, clock.previous_end)
 
     def _replay(self, entries: list[tuple[Any, ...]], report: SourceReport) -> None:
-        """Emit what the driver has read."""
+        """Emit what the driver has read. In BATCH mode there are no watermarks before the end."""
+        self._run_of("")
         for entry in entries:
             if entry[0] == "records":
                 report.records += len(entry[1])
+                self.output.emit_status(False)
                 for start in range(0, len(entry[1]), self._batch_records):
                     end = start + self._batch_records
                     self._emit("", Batch(entry[1][start:end], entry[2] and entry[2][start:end]))
+            elif self.context.batch_mode:
+                continue
             elif entry[0] == "watermark":
                 self.output.emit_watermark(entry[1])
             else:
                 self.output.emit_status(entry[0] == "idle")
+        self._listen({"": report.records > 0})
 
     def _emit(self, split_id: str, batch: Batch) -> None:
         if self._ingestion_time:
@@ -153,50 +176,49 @@ class SourceOperator(Operator):
         stamped = Batch(batch.values, run.stamp(batch.values, batch.timestamps))
         if stamped.timestamps:
             self._newest = max(self._newest, stamped.timestamps[-1])
-        run.run(stamped, self.context.clock.now, self.output.emit, lambda _: self._advance())
+        if run.wake():
+            self.output.emit_status(False)
+        run.run(stamped, self.output.emit, self._advance)
 
     def _run_of(self, split_id: str) -> StrategyRun | Any:
         if self._strategy is None:
             return None
         run = self._runs.get(split_id)
         if run is None:
-            run = self._runs[split_id] = StrategyRun(self._strategy, self._batch_records)
-            run.advance_processing_time(self.context.clock.now)
+            run = self._runs[split_id] = StrategyRun(self._strategy, self.context)
             if split_id in self._restored_runs:
                 run.restore(self._restored_runs.pop(split_id))
         return run
 
-    def _advance(self) -> None:
-        """The watermark of a source subtask: the lowest of its splits that are neither idle nor at their end."""
+    def _open_runs(self) -> list[StrategyRun]:
+        return [run for split_id, run in self._runs.items() if split_id not in self._ended_splits]
+
+    def _ask_generators(self) -> None:
+        for run in self._open_runs():
+            run.end_epoch(self.context.clock.now, self._advance)
+
+    def _advance(self, _: int = MIN_WATERMARK) -> None:
+        """The watermark of a source subtask: that of all its splits which are not at their end."""
+        if self.context.batch_mode:
+            return
         if self._ingestion_time:
             self.output.emit_watermark(self.context.clock.now - 1)
-            return
-        waiting = [
-            run.output.watermark
-            for split_id, run in self._runs.items()
-            if split_id not in self._ended_splits and not run.idle
-        ]
-        if waiting:
-            self.output.emit_watermark(min(waiting))
+        else:
+            self.output.emit_watermark(combine((run.output.watermark, run.idle) for run in self._open_runs()))
 
     def _idle(self, task: SourceTask) -> bool:
         """Idle: every split is silent, or a source read in tasks has given this subtask no split to read."""
-        open_runs = [run for split_id, run in self._runs.items() if split_id not in self._ended_splits]
+        open_runs = self._open_runs()
         if open_runs:
             return all(run.idle for run in open_runs)
         if self._reader is None:
             return self.output.idle
-        return not any(split.split_id not in self._ended_splits for split, _ in task.splits)
-
-    def advance_processing_time(self, now: int) -> None:
-        """Notice silent splits."""
-        for run in self._runs.values():
-            run.advance_processing_time(now)
+        return not task.held_back and all(split.split_id in self._ended_splits for split, _ in task.splits)
 
     def next_processing_timer(self) -> int | None:
-        """When idleness of a split has to be looked at."""
-        due = [at for run in self._runs.values() if (at := run.idle_at()) is not None]
-        return min(due, default=None)
+        """When an epoch is needed though no records come: to notice silence, or to ask a generator."""
+        looks = [run.next_look(self.context.clock.now) for run in self._open_runs()]
+        return min((look for look in looks if look is not None), default=None)
 
     def snapshot(self) -> Any | None:
         """The watermark generators, by split."""

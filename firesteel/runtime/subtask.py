@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from firesteel.common.time import MAX_WATERMARK
+from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch
+from firesteel.runtime.batch import END, IDLE, Batch
 from firesteel.runtime.declared_rows import NamingOutput
 from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.input_gate import Channel, EdgeName, InputGate
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output
 from firesteel.runtime.partitioners import FORWARD
 from firesteel.runtime.sinks import CollectOperator
 from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
-from firesteel.runtime.watermarks import InputGate
 from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import group_range
@@ -51,6 +51,7 @@ class _Edge(Protocol):
     kind: str
     partitioning: bytes
     info: OperatorInfo
+    name: EdgeName
     tag: OutputTag | None
 
 
@@ -77,6 +78,8 @@ class EpochRequest:
     generation: int
     """How often the job has been restarted."""
     now: int
+    previous_end: int | None = None
+    """When the epoch before this one ended."""
     checkpoint_id: int = 0
     """The number of the checkpoint that this epoch belongs to."""
     take_snapshot: bool = False
@@ -134,20 +137,22 @@ class ChainInstance:
         self._settings = settings
         self.links: dict[int, ChainLink] = {}
         self.emitters: list[Emitter] = []
+        self._emitters_of: list[tuple[Output, Emitter]] = []
         self._groups: dict[int, MetricGroup] = {}
         self._key_types: dict[str, Schema] = {each.info.uid: each.key_type for each in layout.operators}
         self.ended = False
         self._build()
         self.head = self.links[layout.operators[0].id]
         self._input_of_edge = {edge.id: edge.input_index for edge, _ in layout.inputs}
-        self.gate = InputGate(self._channels())
+        self.gate = InputGate(self._channels(), {edge.id: edge.name for edge, _ in layout.inputs})
         self._ended_inputs: set[int] = set()
 
-    def _channels(self) -> list[tuple[int, int]]:
-        channels: list[tuple[int, int]] = []
+    def _channels(self) -> list[list[Channel]]:
+        """The channels of each input."""
+        channels: list[list[Channel]] = [[] for _ in range(self.layout.operators[0].inputs)]
         for edge, producers in self.layout.inputs:
             senders: Iterable[int] = (self._subtask,) if edge.kind == FORWARD else range(producers)
-            channels.extend((edge.id, sender) for sender in senders)
+            channels[edge.input_index].extend((edge.id, sender) for sender in senders)
         return channels
 
     def _build(self) -> None:
@@ -183,7 +188,8 @@ class ChainInstance:
             cached_files=settings.cached_files,
             restored_checkpoint=None if restore is None else restore.checkpoint_id,
             rescaled=restore is not None and restore.rescaled,
-            watermark_interval=settings.watermark_interval,
+            batch_records=settings.chunk_records,
+            auto_watermark_interval=settings.auto_watermark_interval,
         )
 
     def _make_output(self, row_names: tuple[str, ...] | None) -> Output:
@@ -208,6 +214,7 @@ class ChainInstance:
         )
         guard = Guard(edge.info, emitter)
         self.emitters.append(emitter)
+        self._emitters_of.append((self.links[edge.operator].operator.output, emitter))
         self.links[edge.operator].operator.output.connect(
             lambda batch: guard.run(emitter.emit, batch),
             emitter.advance_watermark,
@@ -218,6 +225,7 @@ class ChainInstance:
 
     def open(self) -> None:
         """Restore and open all operators, the last one first: each can emit as soon as it is open."""
+        self._restore_event_time()
         for link in reversed(list(self.links.values())):
             restore = self._settings.restores.get(link.operator.context.info.uid)
             if restore is not None:
@@ -237,9 +245,25 @@ class ChainInstance:
         place = (self._subtask, context.parallelism) if restore.everyones else (0, 1)
         context.operator_state.restore(restore.operator_states, *place)
         operator.restore(restore.own)
-        if operator is self.head.operator:
-            self.gate.restore(restore.gates, restore.rescaled)
-            operator.watermark = self.gate.watermark
+
+    def _restore_event_time(self) -> None:
+        """Let event time stand where it stood, along the chain as far as it is the same chain as before.
+
+        Then tell all readers: those that were restored know already, others would wait for it.
+        """
+        feeders = {edge.target: edge.operator for edge in self.layout.chained}
+        same: set[int] = set()
+        for planned in self.layout.operators:
+            restore = self._settings.restores.get(planned.info.uid)
+            if restore is not None and (planned.id not in feeders or feeders[planned.id] in same):
+                gates = [each["gate"] for each in restore.event_times if each["gate"] is not None]
+                goes_on = planned.inputs == 0 or planned.id in feeders or self.gate.restore(gates, restore.rescaled)
+                if goes_on and restore.event_times:
+                    same.add(planned.id)
+                    self.links[planned.id].operator.resume_event_time(restore.event_times)
+        for output, emitter in self._emitters_of:
+            if output.watermark != MIN_WATERMARK or output.idle:
+                emitter.announce(output.watermark, output.idle)
 
     def advance_processing_time(self, now: int) -> None:
         """Fire what is due, in order of the chain."""
@@ -276,17 +300,19 @@ class ChainInstance:
                 else:
                     self._take_mark(channel, entry)
 
-    def _take_mark(self, channel: tuple[int, int], mark: Any) -> None:
-        advanced: int | None = None
-        if mark.__class__ is int:
-            advanced = self.gate.advance(channel, mark)
-        elif mark is END:
-            self.gate.end(channel)
-        elif mark is IDLE or mark is ACTIVE:
-            advanced = self.gate.set_idle(channel, mark is IDLE)
-            self.head.advance_status(self.gate.idle)
+    def _take_mark(self, channel: Channel, mark: Any) -> None:
+        gate = self.gate
+        if mark is END:
+            gate.end(channel)
+            return
+        was_idle = gate.idle
+        advanced = gate.advance(channel, mark) if mark.__class__ is int else gate.set_idle(channel, mark is IDLE)
+        if was_idle and not gate.idle:
+            self.head.advance_status(False)
         if advanced is not None:
             self.head.advance_watermark(advanced)
+        if gate.idle and not was_idle:  # after the watermark: readers do not listen to one that is idle
+            self.head.advance_status(True)
 
     def end_epoch(self, now: int) -> None:
         """After all input of the epoch: fire timers that are due, hand on what is held back, notice the end."""
@@ -308,8 +334,7 @@ class ChainInstance:
     def _end_inputs(self) -> None:
         """Tell the head about each of its inputs that has ended."""
         for index in sorted(set(self._input_of_edge.values()) - self._ended_inputs):
-            edges = {edge for edge, input_index in self._input_of_edge.items() if input_index == index}
-            if all(channel in self.gate.ended for channel in self.gate.watermarks if channel[0] in edges):
+            if self.gate.has_ended(index):
                 self._ended_inputs.add(index)
                 self.head.call(self.head.operator.end_input, index)
 
@@ -334,7 +359,10 @@ class ChainInstance:
                 full=request.full_snapshot or request.savepoint,
                 operator_state=context.operator_state.snapshot(),
                 own=link.call(operator.snapshot),
-                gate=self.gate.snapshot() if link is self.head and self.layout.inputs else None,
+                event_time={
+                    **operator.event_time_state(),
+                    "gate": self.gate.snapshot() if link is self.head and self.layout.inputs else None,
+                },
                 types={} if context.keyed_state is None else dict(context.keyed_state.types),
             )
 
@@ -412,8 +440,9 @@ class SubtaskSettings:
     batch_mode: bool
     job_parameters: dict[str, str]
     chunk_records: int
-    watermark_interval: int
     object_reuse: bool = False
+    auto_watermark_interval: int | None = None
+    """How often periodic watermark generators are asked, in milliseconds: 0 never, None after every batch."""
     cached_files: dict[str, str] = field(default_factory=dict)
     restores: dict[str, OperatorRestore] = field(default_factory=dict)
     backend_factory: BackendFactory = HashMapBackend
@@ -458,7 +487,7 @@ class LevelSubtask:
         expired: Callable[[], bool],
     ) -> tuple[list[ChunkRow], SubtaskReport]:
         """Run one epoch: all input of this subtask in, everything that leaves it out."""
-        self._clock.now = request.now
+        self._clock.begin_epoch(request.now, request.previous_end)
         report = SubtaskReport(self.level, self.index)
         by_chain = self._sort(rows, report)
         if not self._opened:

@@ -1,16 +1,21 @@
-"""Timestamps and watermarks: running a watermark strategy over batches, and combining the watermarks of inputs."""
+"""Timestamps and watermarks: running a watermark strategy over batches."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import repeat
 from typing import Any
 
 from firesteel.common import WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
-from firesteel.common.watermark_strategy import Watermark, WatermarkOutput
+from firesteel.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
 from firesteel.errors import TypeMismatchError
 from firesteel.runtime.batch import Batch
+from firesteel.runtime.idleness import SilenceClock
 from firesteel.runtime.operator import Operator, OperatorContext
+
+_ASKED_WITHOUT_RECORDS = 200
+"""How often a generator that may speak without records is asked if no interval is set, in milliseconds."""
 
 
 class GeneratorOutput(WatermarkOutput):
@@ -23,7 +28,12 @@ class GeneratorOutput(WatermarkOutput):
 
     def emit_watermark(self, watermark: Watermark | int) -> None:
         """The generator has advanced. Going back is not possible and changes nothing."""
-        timestamp = watermark if isinstance(watermark, int) else watermark.timestamp
+        timestamp = watermark.timestamp if isinstance(watermark, Watermark) else watermark
+        if timestamp.__class__ is not int:
+            raise TypeMismatchError(
+                f"a watermark must be milliseconds as int, got {type(timestamp).__name__}: {timestamp!r}. "
+                "Emit Watermark(int(...))"
+            )
         self.idle = False
         if timestamp > self.watermark:
             self.watermark = timestamp
@@ -45,20 +55,24 @@ class StrategyRun:
     Cuts batches where the generator says something, so that watermarks stay between the records they came between.
     """
 
-    def __init__(self, strategy: WatermarkStrategy, interval: int) -> None:
+    def __init__(self, strategy: WatermarkStrategy, context: OperatorContext) -> None:
         self._generator = strategy.create_generator()
         self._extract = strategy.timestamp_function
-        self._on_timestamps: Callable[[list[int]], None] | None = getattr(self._generator, "on_timestamps", None)
-        self._idle_timeout = strategy.idle_timeout_ms
-        self._interval = interval
-        self._last_activity: int | None = None
-        self._timed_out = False
+        self._on_timestamps = _method_for_batches(self._generator)
+        self._speaks_by_itself = _speaks_without_records(self._generator)
+        self._batch_records = context.batch_records
+        self._interval = context.auto_watermark_interval
+        self._silent_until_the_end = context.batch_mode
+        self._asked_at = context.clock.now
+        self._news = False
+        """Whether records have come since the generator was asked."""
+        self.silence = SilenceClock(None if context.batch_mode else strategy.idle_timeout_ms)
         self.output = GeneratorOutput()
 
     @property
     def idle(self) -> bool:
         """Whether the stream is idle: silent for too long, or said to be so by the generator."""
-        return self._timed_out or self.output.idle
+        return self.silence.idle or self.output.idle
 
     def stamp(self, values: Iterable[Any], timestamps: list[int] | None) -> list[int] | None:
         """The timestamps that the assigner gives; those that are there if there is none."""
@@ -76,45 +90,59 @@ class StrategyRun:
             )
         return stamps
 
-    def run(self, batch: Batch, now: int, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
+    def wake(self) -> bool:
+        """Records have come. Returns whether the stream was idle until now."""
+        was_idle = self.idle
+        self.silence.heard()
+        self.output.idle = False
+        self._news = True
+        return was_idle
+
+    def run(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
         """Pass stamped records on, with the watermarks that they cause."""
-        self._last_activity = now
-        if self._timed_out or self.output.idle:
-            self._timed_out = False
-            self.output.mark_active()
-        if batch.timestamps is None:
+        if self._silent_until_the_end:
             emit(batch)
-        elif self._on_timestamps is not None:
-            self._run_whole(batch, emit, advance)
-        else:
+        elif self._on_timestamps is None:
             self._run_by_event(batch, emit, advance)
+        elif batch.timestamps is None:
+            emit(batch)
+        else:
+            self._run_whole(batch, emit, advance)
 
     def _run_whole(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
-        """For generators that never speak in between: only the interval cuts."""
-        assert batch.timestamps is not None and self._on_timestamps is not None
-        for start in range(0, len(batch), self._interval):
-            end = start + self._interval
-            stamps = batch.timestamps[start:end]
-            self._on_timestamps(stamps)
-            emit(Batch(batch.values[start:end], stamps, batch.keys and batch.keys[start:end]))
-            self._periodic(advance)
+        """For generators that never speak in between: only the size of batches cuts."""
+        stamps, seen = batch.timestamps, self._on_timestamps
+        assert stamps is not None and seen is not None
+        if self._interval is not None:
+            seen(stamps)
+            emit(batch)
+            return
+        for start in range(0, len(batch), self._batch_records):
+            end = start + self._batch_records
+            part = stamps[start:end]
+            seen(part)
+            emit(Batch(batch.values[start:end], part, batch.keys and batch.keys[start:end]))
+            self._ask(advance)
 
     def _run_by_event(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
         values, stamps, output, on_event = batch.values, batch.timestamps, self.output, self._generator.on_event
-        assert stamps is not None
+        limit = self._batch_records if self._interval is None else len(values)
         start = 0
-        for index, (value, stamp) in enumerate(zip(values, stamps), 1):
+        for index, (value, stamp) in enumerate(zip(values, repeat(MIN_WATERMARK) if stamps is None else stamps), 1):
             on_event(value, stamp, output)
-            if index - start >= self._interval:
+            if self._interval is None and index - start >= limit:
                 self._generator.on_periodic_emit(output)
             elif not output.changed and index < len(values):
                 continue
-            emit(Batch(values[start:index], stamps[start:index], batch.keys and batch.keys[start:index]))
+            part = None if stamps is None else stamps[start:index]
+            emit(Batch(values[start:index], part, batch.keys and batch.keys[start:index]))
             start = index
             self._announce(advance)
-        self._periodic(advance)
+        if self._interval is None:
+            self._ask(advance)
 
-    def _periodic(self, advance: Callable[[int], None]) -> None:
+    def _ask(self, advance: Callable[[int], None]) -> None:
+        self._news = False
         self._generator.on_periodic_emit(self.output)
         self._announce(advance)
 
@@ -123,41 +151,73 @@ class StrategyRun:
             self.output.changed = False
             advance(self.output.watermark)
 
-    def advance_processing_time(self, now: int) -> None:
-        """Notice that the stream has been silent for too long."""
-        if self._last_activity is None:
-            self._last_activity = now
-        due = self.idle_at()
-        if due is not None and now >= due:
-            self._timed_out = True
+    def end_epoch(self, now: int, advance: Callable[[int], None]) -> None:
+        """Ask the generator if it is time to: with or without records."""
+        if self._silent_until_the_end or self.silence.idle or self._interval == 0:
+            return
+        if self._interval is None:
+            if self._speaks_by_itself:
+                self._ask(advance)
+        elif now - self._asked_at >= self._interval:
+            self._asked_at = now
+            self._ask(advance)
 
-    def idle_at(self) -> int | None:
-        """When the stream becomes idle if nothing comes."""
-        if self._idle_timeout is None or self._timed_out or self._last_activity is None:
+    def next_look(self, now: int) -> int | None:
+        """When an epoch is needed though no records come: to notice silence, or to ask the generator."""
+        looks = [self.silence.due(now), self._next_asking(now)]
+        return min((look for look in looks if look is not None), default=None)
+
+    def _next_asking(self, now: int) -> int | None:
+        if self._silent_until_the_end or self.idle or self._interval == 0:
             return None
-        return self._last_activity + self._idle_timeout
+        if self._interval is None:
+            return now + _ASKED_WITHOUT_RECORDS if self._speaks_by_itself else None
+        return self._asked_at + self._interval if self._news or self._speaks_by_itself else None
 
-    def snapshot(self) -> tuple[Any, int]:
-        """The generator's state and the last watermark."""
-        return (self._generator.snapshot(), self.output.watermark)
+    def snapshot(self) -> tuple[Any, int, bool]:
+        """The generator's state, the last watermark, and whether the stream is idle."""
+        return (self._generator.snapshot(), self.output.watermark, self.idle)
 
-    def restore(self, state: tuple[Any, int]) -> None:
-        """Go on from a snapshot."""
-        generator_state, self.output.watermark = state
+    def restore(self, state: tuple[Any, int, bool]) -> None:
+        """Go on from a snapshot. A stream that was idle still is, until records come."""
+        generator_state, self.output.watermark, self.silence.idle = state
         self._generator.restore(generator_state)
 
 
+def _method_for_batches(generator: WatermarkGenerator) -> Callable[[Iterable[int]], None] | None:
+    """The method that stands for many calls of ``on_event``, unless a subclass has an ``on_event`` of its own."""
+    for kind in type(generator).__mro__:
+        if "on_timestamps" in vars(kind):
+            method: Callable[[Iterable[int]], None] = getattr(generator, "on_timestamps")  # noqa: B009
+            return method
+        if "on_event" in vars(kind):
+            break
+    return None
+
+
+def _speaks_without_records(generator: WatermarkGenerator) -> bool:
+    """Whether asking the generator makes sense though nothing has come: not for those that only look at timestamps."""
+    for kind in type(generator).__mro__:
+        if "on_periodic_emit" in vars(kind):
+            return kind is not WatermarkGenerator and "on_timestamps" not in vars(kind)
+    return False
+
+
 class TimestampsAndWatermarksOperator(Operator):
-    """Runs a watermark strategy in the middle of a stream. Of the watermarks from before only the last is passed on."""
+    """Runs a watermark strategy in the middle of a stream.
+
+    Of the watermarks from before only the last is passed on, and nothing of their idleness.
+    """
 
     def __init__(self, strategy: WatermarkStrategy) -> None:
         self._strategy = strategy
         self._run: StrategyRun
+        self._heard = False
 
     def setup(self, context: OperatorContext) -> None:
         """Make the generator."""
         super().setup(context)
-        self._run = StrategyRun(self._strategy, context.watermark_interval)
+        self._run = StrategyRun(self._strategy, context)
 
     def restore(self, states: list[Any]) -> None:
         """Go on with the generator of the subtask whose place this one takes: the slowest, if there were several."""
@@ -166,11 +226,12 @@ class TimestampsAndWatermarksOperator(Operator):
 
     def process(self, batch: Batch) -> None:
         """Stamp records and send them on with watermarks between them."""
+        self._heard = True
         self.cursor = iter(batch.values)
         stamps = self._run.stamp(self.cursor, batch.timestamps)
-        stamped = Batch(batch.values, stamps)
-        self._run.run(stamped, self.context.clock.now, self.output.emit, self._advance)
-        self.output.emit_status(self._run.idle)
+        if self._run.wake():
+            self.output.emit_status(False)
+        self._run.run(Batch(batch.values, stamps), self.output.emit, self._advance)
 
     def _advance(self, watermark: int) -> None:
         self.watermark = watermark
@@ -181,87 +242,23 @@ class TimestampsAndWatermarksOperator(Operator):
         if watermark == MAX_WATERMARK:
             self._advance(watermark)
 
-    def advance_processing_time(self, now: int) -> None:
-        """Notice idleness."""
-        self._run.advance_processing_time(now)
-        self.output.emit_status(self._run.idle)
+    def advance_status(self, idle: bool) -> None:
+        """The strategy says by itself what is idle."""
+
+    def end_epoch(self) -> None:
+        """Notice silence, and ask the generator if it is time to."""
+        clock = self.context.clock
+        if not self._heard:
+            self._run.silence.asked_in_vain(clock.now, clock.previous_end)
+        self._heard = False
+        self._run.end_epoch(clock.now, self._advance)
+        if self.watermark != MAX_WATERMARK:
+            self.output.emit_status(self._run.idle)
 
     def next_processing_timer(self) -> int | None:
-        """When idleness has to be looked at."""
-        return self._run.idle_at()
+        """When an epoch is needed though no records come."""
+        return self._run.next_look(self.context.clock.now)
 
     def snapshot(self) -> Any | None:
         """The generator's state."""
         return self._run.snapshot()
-
-
-class InputGate:
-    """Combines the watermarks of all channels that lead to an operator: the minimum over those that are not idle.
-
-    A channel is ``(edge, from_subtask)``. Watermarks are kept from epoch to epoch.
-    """
-
-    def __init__(self, channels: list[tuple[int, int]]) -> None:
-        self.watermarks: dict[tuple[int, int], int] = dict.fromkeys(channels, MIN_WATERMARK)
-        self.idle_channels: set[tuple[int, int]] = set()
-        self.ended: set[tuple[int, int]] = set()
-        self.watermark = MIN_WATERMARK
-
-    def advance(self, channel: tuple[int, int], watermark: int) -> int | None:
-        """A channel has advanced; the combined watermark if it advances too."""
-        self.watermarks[channel] = watermark
-        return self._combine()
-
-    def set_idle(self, channel: tuple[int, int], idle: bool) -> int | None:
-        """A channel has become idle or active; the combined watermark if it advances."""
-        if idle:
-            self.idle_channels.add(channel)
-        else:
-            self.idle_channels.discard(channel)
-        return self._combine()
-
-    @property
-    def idle(self) -> bool:
-        """Whether all channels are idle."""
-        return len(self.idle_channels) == len(self.watermarks) > 0
-
-    def _combine(self) -> int | None:
-        active = [mark for channel, mark in self.watermarks.items() if channel not in self.idle_channels]
-        if not active:
-            return None
-        combined = min(active)
-        if combined <= self.watermark:
-            return None
-        self.watermark = combined
-        return combined
-
-    def end(self, channel: tuple[int, int]) -> None:
-        """Nothing more will come on a channel."""
-        self.ended.add(channel)
-
-    @property
-    def all_ended(self) -> bool:
-        """Whether nothing more will come at all."""
-        return len(self.ended) == len(self.watermarks)
-
-    def snapshot(self) -> dict[str, Any]:
-        """Watermark and idleness of each channel, and the combined watermark. Ends are told again after a restart."""
-        return {
-            "watermarks": dict(self.watermarks),
-            "idle": sorted(self.idle_channels),
-            "combined": self.watermark,
-        }
-
-    def restore(self, states: list[dict[str, Any]], rescaled: bool) -> None:
-        """Go on from what this subtask stored, or from what all subtasks stored if there are other subtasks now.
-
-        In the latter case event time stands where it stood in the slowest of them. A snapshot that was taken with other
-        inputs is left alone: those of the program now may begin at another time.
-        """
-        edges = {edge for edge, _ in self.watermarks}
-        if not states or any({edge for edge, _ in state["watermarks"]} != edges for state in states):
-            return
-        if not rescaled and set(states[0]["watermarks"]) == set(self.watermarks):
-            self.watermarks = dict(states[0]["watermarks"])
-            self.idle_channels = {tuple(channel) for channel in states[0]["idle"]}
-        self.watermark = min(state["combined"] for state in states)

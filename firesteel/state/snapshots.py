@@ -31,7 +31,7 @@ from firesteel.state.operator_state import Snapshot as OperatorStateSnapshot
 from firesteel.state.schema import Schema
 
 _MAGIC = b"FSST"
-_VERSION = 2
+_VERSION = 3
 _HEADER = struct.Struct(">4sH")
 _PART = struct.Struct(">QIHB")
 _FIELDS, _KEYED, _END = 0, 1, 2
@@ -71,7 +71,8 @@ class OperatorSnapshot:
     :param full: ``keyed`` is everything; otherwise the files before this one are needed too.
     :param operator_state: ``{name: (redistribution, content)}``; always whole.
     :param own: What the operator's ``snapshot()`` gave; always whole.
-    :param gate: Watermark and idleness of each input channel of a chain's head, and the combined watermark.
+    :param event_time: Where event time stands: ``operator`` and ``output`` are the watermarks that came in and went
+        out, ``idle`` says whether the output is idle, ``gate`` holds the input channels of a chain's head.
     :param types: The declared types of keyed states, by name: see ``state.schema``.
     """
 
@@ -79,12 +80,12 @@ class OperatorSnapshot:
     full: bool
     operator_state: OperatorStateSnapshot
     own: Any
-    gate: dict[str, Any] | None = None
+    event_time: dict[str, Any] | None = None
     types: dict[str, Schema] = field(default_factory=dict)
 
     @property
     def has_state(self) -> bool:
-        """Whether there is state that would be missed, besides the watermarks of input channels."""
+        """Whether there is state that would be missed, besides where event time stands."""
         return self.keyed is not None or bool(self.operator_state) or bool(self.own)
 
 
@@ -101,7 +102,7 @@ class OperatorRestore:
     """Changes to apply, one after the other."""
     operator_states: list[OperatorStateSnapshot] = field(default_factory=list)
     own: list[Any] = field(default_factory=list)
-    gates: list[dict[str, Any]] = field(default_factory=list)
+    event_times: list[dict[str, Any]] = field(default_factory=list)
     types: dict[str, Schema] = field(default_factory=dict)
     everyones: bool = False
 
@@ -193,8 +194,8 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
         for snapshot in history:
             restore.types.update(snapshot.types)
         restore.own.append(last.own)
-        if last.gate is not None:
-            restore.gates.append(last.gate)
+        if last.event_time is not None:
+            restore.event_times.append(last.event_time)
     restore.keyed = _Chained(keyed)
     restore.own = [own for own in restore.own if own is not None]
     return restore

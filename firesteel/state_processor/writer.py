@@ -62,7 +62,7 @@ class SavepointWriter:
             harness.process_elements((each, None if timestamp_of is None else timestamp_of(each)) for each in records)
             stored = harness.snapshot(full=True)
         snapshot = decode(stored, uid, [HARNESS_UID])[HARNESS_UID]
-        return self._add(uid, replace(snapshot, gate=None))
+        return self._add(uid, replace(snapshot, event_time=None))
 
     def with_list_state(self, uid: str, name: str, elements: Iterable[Any], union: bool = False) -> SavepointWriter:
         """Add a list state of an operator; dealt out evenly, or with ``union`` given whole to every subtask."""

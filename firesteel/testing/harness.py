@@ -27,6 +27,7 @@ from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.input_gate import EdgeName
 from firesteel.runtime.operator import Clock, Operator
 from firesteel.runtime.subtask import ChainInstance, ChainLayout, EpochRequest, SubtaskReport, SubtaskSettings
 from firesteel.state import codec, snapshots
@@ -65,6 +66,7 @@ class _InputEdge(NamedTuple):
 
     id: int
     input_index: int
+    name: EdgeName
     kind: str = partitioners.FORWARD
 
 
@@ -74,6 +76,8 @@ class _Harness:
     :param factory: Makes the operator. It is pickled, as in a job: what the test wants to look at comes as output.
     :param parallelism: How many subtasks the operator has; the harness drives one of them.
     :param now: Processing time at the start, in milliseconds.
+    :param auto_watermark_interval: How often periodic watermark generators are asked, in milliseconds: 0 never, None
+        after every batch.
     :param state_backend: Makes the keyed state backend out of the number of key groups.
     """
 
@@ -90,6 +94,7 @@ class _Harness:
         now: int = 0,
         batch_mode: bool = False,
         job_parameters: dict[str, str] | None = None,
+        auto_watermark_interval: int | None = None,
         state_backend: Callable[[int], KeyedStateBackend] = HashMapBackend,
     ) -> None:
         self._factory = factory
@@ -100,6 +105,7 @@ class _Harness:
         self._parallelism, self._max_parallelism = parallelism, max_parallelism
         self._batch_mode = batch_mode
         self._job_parameters = job_parameters or {}
+        self._auto_watermark_interval = auto_watermark_interval
         self._restore: snapshots.OperatorRestore | None = None
         self._chain: ChainInstance | None = None
         self._checkpoint_id = 0
@@ -138,7 +144,9 @@ class _Harness:
         keyed = self._key_selectors is not None
         factory = pickle_for_workers(self._factory, "the operator under test", "harness")
         planned = PlannedOperator(0, _INFO, factory, self._inputs, keyed)
-        edges = tuple((_InputEdge(index, index), self._parallelism) for index in range(self._inputs))
+        edges = tuple(
+            (_InputEdge(index, index, (index, "", "", 0)), self._parallelism) for index in range(self._inputs)
+        )
         layout = ChainLayout(0, self._parallelism, self._max_parallelism, (planned,), (), edges, ())
         settings = SubtaskSettings(
             clock=self._clock,
@@ -146,7 +154,7 @@ class _Harness:
             batch_mode=self._batch_mode,
             job_parameters=self._job_parameters,
             chunk_records=1024,
-            watermark_interval=1024,
+            auto_watermark_interval=self._auto_watermark_interval,
             restores={} if self._restore is None else {HARNESS_UID: self._restore},
             backend_factory=self._state_backend,
         )
@@ -203,6 +211,7 @@ class _Harness:
     def end_epoch(self) -> None:
         """End an epoch: timers that are due fire, and the operator hands on what it held back."""
         self._running().end_epoch(self._clock.now)
+        self._clock.previous_end = self._clock.now
 
     def end_input(self) -> None:
         """All inputs end: the last watermark comes, then the operator finishes."""
