@@ -263,9 +263,10 @@ class _FunctionGenerator(IndexedGenerator):
             self._function.open(context)
 
     def generate(self, indexes: range) -> tuple[list[Any], list[int] | None]:
+        call = self._call
         if self._as_it_is:
-            return list(map(self._call, indexes)), None
-        return [copied(made) for made in map(self._call, indexes)], None
+            return [call(index) for index in indexes], None
+        return [copied(call(index)) for index in indexes], None
 
     def close(self) -> None:
         if isinstance(self._function, GeneratorFunction):

@@ -28,7 +28,7 @@ from firesteel.execution.worker_plan import s3_access
 from firesteel.model.source import DriverSource
 from firesteel.plan.executor import DriverSink
 from firesteel.plan.job_plan import JobPlan
-from firesteel.runtime.failure import OperatorFailure
+from firesteel.runtime.failure import OperatorFailure, bounded
 from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import EpochRequest
 from firesteel.state import codec
@@ -375,7 +375,8 @@ class JobDriver:
         """Sort out the records for the driver: printed at once, collected ones when they cannot come again."""
         for result in sorted(results, key=lambda result: (result.level, result.index)):
             assert result.report is not None
-            for collector, values in result.report.collected.items():
+            for collector, packed in result.report.collected.items():
+                values = codec.loads(packed)
                 if self._driver_sinks[collector].exactly_once:
                     run.collected.append((collector, result.index, values))
                 else:
@@ -456,17 +457,17 @@ class JobDriver:
 
 def _job_failure(error: BaseException, restarts: int = 0, first: BaseException | None = None) -> JobFailedError:
     """The error that the user sees; ``first``: what the job was restarted for the first time."""
-    text = error.describe() if isinstance(error, OperatorFailure) else f"{type(error).__name__}: {error}"
+    text = error.describe() if isinstance(error, OperatorFailure) else bounded(f"{type(error).__name__}: {error}")
     if first is not None:
         headline = f"{type(first).__name__}: {first}" if not isinstance(first, OperatorFailure) else str(first)
-        text += f"\n  restarts: {restarts}; the first failure was: {headline.partition(chr(10))[0]}"
+        text += f"\n  restarts: {restarts}; the first failure was: {bounded(headline.partition(chr(10))[0], 1000)}"
     return _because(JobFailedError(text), _cause(error))
 
 
 def _cause(error: BaseException) -> BaseException | None:
     """What failed, as an exception that can be told apart. What happened in workers comes as text."""
     if not isinstance(error, OperatorFailure):
-        return error
+        return error if bounded(str(error)) == str(error) else None
     about_state = _ABOUT_STORED_STATE.get(error.exception_type)
     return None if about_state is None else about_state(error.message)
 

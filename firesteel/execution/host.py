@@ -218,6 +218,7 @@ class SubtaskHost:
     def _build(self, task: LevelTask) -> LevelSubtask:
         plan = self._plans[task.job_id]
         layouts = [layout for layout in plan.levels[task.level] if task.index < layout.parallelism]
+        _allow_depth(max((len(layout.operators) for layout in layouts), default=0))
         settings = SubtaskSettings(
             clock=Clock(task.request.now),
             generation=task.request.generation,
@@ -263,6 +264,11 @@ class SubtaskHost:
         return problems
 
 
+def _allow_depth(operators: int) -> None:
+    """Let chains be as long as programs make them: a record passes a chain by calls inside calls."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _USUAL_DEPTH + operators * _DEPTH_OF_OPERATOR))
+
+
 def _local_copy(path: str) -> str:
     """A registered file on this host: itself if it is here, otherwise the copy that Spark has brought."""
     if os.path.exists(path):
@@ -284,6 +290,9 @@ def state_file_name(task: LevelTask) -> str:
     return f"{number}-{task.attempt}-{task.job_id}.state"
 
 
+_USUAL_DEPTH = 1000
+_DEPTH_OF_OPERATOR = 10
+"""How many calls inside each other an operator in a chain takes at the most."""
 _POISON_EDGE = -2
 _CONTROL_EDGE = -1
 

@@ -16,7 +16,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.model.functions import AsyncFunction, AsyncRetryStrategy
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.emission import split_by_timestamps
-from firesteel.runtime.failure import OperatorFailure
+from firesteel.runtime.failure import OperatorFailure, is_from_outside
 from firesteel.runtime.user_function import FunctionOperator
 
 _ROUNDS_GATHERED = 64
@@ -134,6 +134,8 @@ class AsyncWaitOperator(FunctionOperator):
     async def _call_or_fail(self, value: Any) -> list[Any]:
         try:
             return await self._call(value)
+        except OperatorFailure:
+            raise
         except Exception as error:
             raise OperatorFailure.of(self.context.info, error, value) from error
 
@@ -154,6 +156,11 @@ class AsyncWaitOperator(FunctionOperator):
         while True:
             try:
                 returned = await self.function.async_invoke(value)
+            except (SystemExit, KeyboardInterrupt, GeneratorExit) as error:
+                # Named here: these would end the event loop, and with it what is known of the record.
+                if is_from_outside(error):
+                    raise
+                raise OperatorFailure.of(self.context.info, error, value) from error
             except Exception as error:
                 if not self._again(self._retry_exception, error, attempts):
                     raise

@@ -44,14 +44,14 @@ class MapCall:
             results = [
                 made
                 if (
-                    made.__class__ is tuple
+                    (made := call(value)).__class__ is tuple
                     and len(made) == 2
                     and made[0].__class__ in unchangeable
                     and made[1].__class__ in unchangeable
                 )
                 or made.__class__ in unchangeable
                 else own(made)
-                for made in map(call, cursor)
+                for value in cursor
             ]
         operator.output.emit(Batch(results, batch.timestamps))
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from firesteel.errors import KeyError_, ProgramError
+from firesteel.errors import KeyError_, ProgramError, SerializationError
 from firesteel.model.functions.adapt import describe
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.partitioners import Partitioning
 from firesteel.state import codec
 from firesteel.state.key_groups import subtask_of_key
@@ -23,15 +24,38 @@ _Route = tuple[Callable[[Any], None], Callable[[Any], None], Callable[[int], Non
 _MEMO_LIMIT = 1 << 20
 
 
+class Place(NamedTuple):
+    """Where an emitter stands: its edge, the consumers' level, its own subtask and the number of consumers."""
+
+    edge: int
+    level: int
+    subtask: int
+    targets: int
+
+
 class ChannelWriter:
     """Gathers what goes to one target, and packs it into chunks.
 
     The three lists of the open segment keep their identity, so that routers can hold on to their ``append``.
+
+    :param producer: Who made the records.
     """
 
-    __slots__ = ("_chunk_records", "_entries", "_records", "_stamped", "chunks", "keys", "size", "timestamps", "values")
+    __slots__ = (
+        "_chunk_records",
+        "_entries",
+        "_producer",
+        "_records",
+        "_stamped",
+        "chunks",
+        "keys",
+        "size",
+        "timestamps",
+        "values",
+    )
 
-    def __init__(self, chunk_records: int) -> None:
+    def __init__(self, chunk_records: int, producer: OperatorInfo) -> None:
+        self._producer = producer
         self.values: list[Any] = []
         self.timestamps: list[int] = []
         self.keys: list[Any] = []
@@ -87,11 +111,18 @@ class ChannelWriter:
         """Make a chunk of everything gathered so far."""
         self.close_segment()
         if self._entries:
-            chunk = codec.dumps(self._entries)
+            try:
+                chunk = codec.dumps(self._entries)
+            except Exception as error:
+                raise self._unpicklable(error) from error
             self.chunks.append(chunk)
             self.size += len(chunk)
             self._entries = []
             self._records = 0
+
+    def _unpicklable(self, error: Exception) -> OperatorFailure:
+        records = [value for entry in self._entries if entry.__class__ is tuple for value in entry[0]]
+        return unpicklable(self._producer, records, error)
 
     def take(self) -> list[bytes]:
         """All chunks, in order."""
@@ -100,18 +131,29 @@ class ChannelWriter:
         return chunks
 
 
+def unpicklable(producer: OperatorInfo, records: Iterable[Any], error: Exception) -> OperatorFailure:
+    """The failure of an operator that has emitted a record that cannot leave its process."""
+    for record in records:
+        try:
+            codec.dumps(record)
+        except Exception as reason:
+            refused = SerializationError(
+                f"a record of type {type(record).__qualname__} cannot be sent on, because it cannot be pickled: "
+                f"{type(reason).__name__}: {reason!s:.300}. Emit plain values, or register a serializer for its class"
+            )
+            return OperatorFailure.of(producer, refused, record)
+    return OperatorFailure.of(producer, error)
+
+
 class Emitter:
     """The producing end of one edge, in one subtask. Subclasses route records; marks go to every target."""
 
     cursor: Iterator[Any] | None = None
     """The iterator over the values being routed: tells which record failed."""
 
-    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int) -> None:
-        self.edge = edge
-        self.level = level
-        self.subtask = subtask
-        self.targets = targets
-        self.writers = [ChannelWriter(chunk_records) for _ in range(self.writer_count())]
+    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo) -> None:
+        self.edge, self.level, self.subtask, self.targets = place
+        self.writers = [ChannelWriter(chunk_records, producer) for _ in range(self.writer_count())]
 
     def writer_count(self) -> int:
         """How many different streams of chunks there are."""
@@ -158,8 +200,8 @@ class SingleTargetEmitter(Emitter):
     Marks go to all targets the same: each target waits for the watermark of every producer it may hear from.
     """
 
-    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int, target: int) -> None:
-        super().__init__(edge, level, subtask, targets, chunk_records)
+    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo, target: int) -> None:
+        super().__init__(place, chunk_records, producer)
         self._target = target
 
     def emit(self, batch: Batch) -> None:
@@ -210,10 +252,10 @@ class BroadcastEmitter(Emitter):
 class RoundRobinEmitter(Emitter):
     """Records in turn to the subtasks of a range: rebalance, and rescale to more subtasks."""
 
-    def __init__(self, edge: int, level: int, subtask: int, targets: int, chunk_records: int, turn: range) -> None:
-        super().__init__(edge, level, subtask, targets, chunk_records)
+    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo, turn: range) -> None:
+        super().__init__(place, chunk_records, producer)
         self._turn = turn
-        self._next = subtask % len(turn)
+        self._next = self.subtask % len(turn)
 
     def emit(self, batch: Batch) -> None:
         """Deal the records out: each target gets every n-th, by slicing."""
@@ -234,14 +276,12 @@ class RoutingEmitter(Emitter):
 
     def __init__(
         self,
-        edge: int,
-        level: int,
-        subtask: int,
-        targets: int,
+        place: Place,
         chunk_records: int,
+        producer: OperatorInfo,
         choose: Callable[[Iterable[Any]], list[int]],
     ) -> None:
-        super().__init__(edge, level, subtask, targets, chunk_records)
+        super().__init__(place, chunk_records, producer)
         self._choose = choose
 
     def emit(self, batch: Batch) -> None:
@@ -266,15 +306,13 @@ class HashEmitter(Emitter):
 
     def __init__(
         self,
-        edge: int,
-        level: int,
-        subtask: int,
-        targets: int,
+        place: Place,
         chunk_records: int,
+        producer: OperatorInfo,
         select: Callable[[Any], Any],
         max_parallelism: int,
     ) -> None:
-        super().__init__(edge, level, subtask, targets, chunk_records)
+        super().__init__(place, chunk_records, producer)
         self._select = select
         self._max_parallelism = max_parallelism
         # One per target, shared by all of its keys: there may be a million of these.
@@ -368,9 +406,10 @@ def make_emitter(
     targets: int,
     max_parallelism: int,
     chunk_records: int,
+    producer: OperatorInfo,
 ) -> Emitter:
     """The emitter for a partitioning. ``producers`` and ``targets`` are the parallelisms of the two ends."""
-    common = (edge, level, subtask, targets, chunk_records)
+    common = (Place(edge, level, subtask, targets), chunk_records, producer)
     kind = partitioning.kind
     if kind == partitioners.HASH:
         assert partitioning.key_selector is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import difflib
+import dis
 import os
 import reprlib
 import sys
@@ -18,6 +19,9 @@ _FRAMES_OF_OURS = 3
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _shorten = reprlib.Repr()
 _shorten.maxstring = _shorten.maxother = 200
+_LONGEST_TEXT = 10_000
+"""So many characters of a message or traceback are kept: it travels to the driver, and somebody has to read it."""
+_RAISE = dis.opmap["RAISE_VARARGS"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class OperatorFailure(Exception):
     def __init__(
         self, info: OperatorInfo, exception_type: str, message: str, user_traceback: str, record: str | None
     ) -> None:
+        message, user_traceback = bounded(message), bounded(user_traceback)
         super().__init__(info, exception_type, message, user_traceback, record)
         self.info = info
         self.exception_type = exception_type
@@ -52,7 +57,7 @@ class OperatorFailure(Exception):
         return cls(
             info,
             type(error).__name__,
-            str(error),
+            _safe_text(error),
             _user_traceback(error),
             _safe_repr(record[0]) if record else None,
         )
@@ -121,6 +126,41 @@ def _suggestion(error: BaseException) -> str:
 
 def _safe_repr(value: Any) -> str:
     try:
-        return _shorten.repr(value)
+        return bounded(_shorten.repr(value), 1000)
     except Exception as error:  # a record's own __repr__ may fail; that must not hide the real failure
         return f"<{type(value).__name__} whose repr() raised {type(error).__name__}>"
+
+
+def _safe_text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except Exception as failed:  # an exception's own __str__ may fail, too
+        return f"<a message whose str() raised {type(failed).__name__}>"
+
+
+def bounded(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """The text, or its beginning and its end with a word between them on how much was left out."""
+    if len(text) <= longest:
+        return text
+    gap = f" ... [{len(text) - longest:,} characters left out] ... "
+    kept = longest - len(gap)
+    return text[: kept * 2 // 3] + gap + text[len(text) - kept // 3 :]
+
+
+def is_from_outside(error: BaseException) -> bool:
+    """Whether an exception does not come from the user's code but stops it: Ctrl-C, the end of a generator, our own.
+
+    ``raise KeyboardInterrupt`` in a function is the function's failure, as ``sys.exit()`` is.
+    """
+    if isinstance(error, Exception | SystemExit):
+        return False
+    if isinstance(error, (KeyboardInterrupt, GeneratorExit)):
+        return not _is_raised_by_statement(error)
+    return type(error).__module__.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _is_raised_by_statement(error: BaseException) -> bool:
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return last is not None and last.tb_frame.f_code.co_code[last.tb_lasti] == _RAISE

@@ -19,7 +19,7 @@ from firesteel.common.time import MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
-from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo, is_from_outside
 from firesteel.runtime.records import copied_batch
 
 if TYPE_CHECKING:
@@ -268,7 +268,9 @@ class Guard:
             process(batch)
         except OperatorFailure:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if is_from_outside(error):
+                raise
             raise OperatorFailure.of(self.info, error, *self._failing_record(batch)) from error
 
     def call(self, action: Callable[..., Any], *arguments: Any) -> Any:
@@ -277,7 +279,9 @@ class Guard:
             return action(*arguments)
         except OperatorFailure:
             raise
-        except Exception as error:
+        except BaseException as error:
+            if is_from_outside(error):
+                raise
             raise OperatorFailure.of(self.info, error) from error
 
     def _failing_record(self, batch: Batch) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import END, IDLE, Batch
 from firesteel.runtime.declared_rows import NamingOutput
-from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter
+from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter, unpicklable
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.input_gate import Channel, EdgeName, InputGate
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
@@ -111,7 +111,8 @@ class SubtaskReport:
     sources: dict[int, SourceReport] = field(default_factory=dict)
     snapshots: dict[str, OperatorSnapshot] = field(default_factory=dict)
     committables: dict[str, list[Any]] = field(default_factory=dict)
-    collected: dict[str, list[Any]] = field(default_factory=dict)
+    collected: dict[str, bytes] = field(default_factory=dict)
+    """Collector -> the packed records for the driver."""
     feedback: dict[int, list[bytes]] = field(default_factory=dict)
     """Head of a loop -> packed records that go back to the head's subtask of the same number."""
     loop_inputs_ended: dict[int, bool] = field(default_factory=dict)
@@ -157,8 +158,7 @@ class ChainInstance:
 
     def _build(self) -> None:
         for planned in self.layout.operators:
-            operator: Operator = codec.loads(planned.factory)()
-            operator.setup(self._operator_context(planned))
+            operator = Guard(planned.info, None).call(self._make_operator, planned)
             self.links[planned.id] = ChainLink(operator)
         for edge in self.layout.chained:
             target = self.links[edge.target]
@@ -166,6 +166,11 @@ class ChainInstance:
             output.connect(target.receive, target.advance_watermark, target.advance_status, edge.tag)
         for edge, level, parallelism, max_parallelism in self.layout.outputs:
             self._connect_emitter(edge, level, parallelism, max_parallelism)
+
+    def _make_operator(self, planned: _Operator) -> Operator:
+        operator: Operator = codec.loads(planned.factory)()
+        operator.setup(self._operator_context(planned))
+        return operator
 
     def _operator_context(self, planned: _Operator) -> OperatorContext:
         settings = self._settings
@@ -211,6 +216,7 @@ class ChainInstance:
             targets=parallelism,
             max_parallelism=max_parallelism,
             chunk_records=self._settings.chunk_records,
+            producer=self.links[edge.operator].operator.context.info,
         )
         guard = Guard(edge.info, emitter)
         self.emitters.append(emitter)
@@ -395,9 +401,9 @@ class ChainInstance:
             if isinstance(operator, CollectOperator):
                 values = operator.take()
                 if values:
-                    report.collected[operator.collector_id] = values
+                    report.collected[operator.collector_id] = self._packed(planned.id, values)
             elif isinstance(operator, IterationTail):
-                chunk = operator.take()
+                chunk = link.call(operator.take)
                 if chunk is not None:
                     report.feedback.setdefault(operator.head, []).append(chunk)
             elif isinstance(operator, IterationHead):
@@ -405,6 +411,15 @@ class ChainInstance:
             if operator.context.operator_state.has_union_state:
                 report.union_state.append(planned.info.uid)
             report.metrics[planned.info.uid] = self._metrics(planned, link)
+
+    def _packed(self, collector: int, values: list[Any]) -> bytes:
+        """Records for the driver as bytes; one that cannot be pickled is the failure of the operator that made it."""
+        try:
+            return codec.dumps(values)
+        except Exception as error:
+            makers = [edge.operator for edge in self.layout.chained if edge.target == collector]
+            maker = self.links[(makers or [collector])[0]].operator.context.info
+            raise unpicklable(maker, values, error) from error
 
     def _metrics(self, planned: _Operator, link: ChainLink) -> dict[str, Any]:
         context, output = link.operator.context, link.operator.output
@@ -415,7 +430,7 @@ class ChainInstance:
             "currentInputWatermark": link.operator.watermark,
             "currentOutputWatermark": output.watermark,
             "numKeyedStateEntries": 0 if keyed is None else keyed.entry_count(),
-            "user": self._groups[planned.id].snapshot(),
+            "user": link.call(self._groups[planned.id].snapshot),
         }
 
     def close(self) -> list[Exception]:

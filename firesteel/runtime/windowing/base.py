@@ -133,16 +133,24 @@ class WindowOperatorBase(FunctionOperator):
     def evaluate_folded(self, window: Any, namespace: Any, accumulators: dict[Any, Any]) -> None:
         """A window of several keys fires and is deleted: call the function for each key."""
         assert self.fold is not None
-        scope = self.scope
+        scope, result_of = self.scope, self.fold.result_of
         if self._evaluate is None:
-            folded = ((scope.key, accumulator)[1] for scope.key, accumulator in accumulators.items())
-            self.emit_results(self.fold.results(folded), window.max_timestamp())
+            own, values = self.own, self._values
+            before = len(values)
+            values.extend(
+                [
+                    own(result)
+                    for scope.key, accumulator in accumulators.items()
+                    if (result := result_of(accumulator)) is not None
+                ]
+            )
+            self._timestamps.extend(repeat(window.max_timestamp(), len(values) - before))
             return
-        for scope.key, accumulator in accumulators.items():
-            key = scope.key
-            for result in self.fold.results((accumulator,)):
-                if result is not None:
-                    self.evaluate(key, window, namespace, (result,))
+        for key, accumulator in accumulators.items():
+            scope.key = key
+            result = result_of(accumulator)
+            if result is not None:
+                self.evaluate(key, window, namespace, (result,))
             self.clear_function(key, window, namespace)
 
     def emit_results(self, results: Iterable[Any], timestamp: int) -> None:

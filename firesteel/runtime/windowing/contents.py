@@ -47,16 +47,16 @@ class Fold:
             return value if accumulator is ABSENT else self.reduce(accumulator, value)
         return self.add(value, self.create() if accumulator is ABSENT else accumulator)
 
-    def results(self, accumulators: Iterable[Any]) -> Iterable[Any]:
-        """The results of several accumulators, each made when it is asked for."""
-        return accumulators if self.reducing else map(self.result, accumulators)
+    def result_of(self, accumulator: Any) -> Any:
+        """The result that an accumulator stands for."""
+        return accumulator if self.reducing else self.result(accumulator)
 
     def over(self, values: Iterable[Any]) -> tuple[Any, ...]:
         """The result over all values, as the only element; no element where nothing can be reduced."""
         accumulator: Any = ABSENT if self.reducing else self.create()
         for value in values:
             accumulator = self.step(accumulator, value)
-        return () if accumulator is ABSENT else tuple(self.results((accumulator,)))
+        return () if accumulator is ABSENT else (self.result_of(accumulator),)
 
 
 NO_FOLD: Final = Fold(None)
@@ -148,7 +148,7 @@ class FoldedValue(Contents):
         accumulator = self._table.entries.get(entry_key, ABSENT)
         if accumulator is ABSENT:
             return None
-        (result,) = self._fold.results((accumulator,))
+        result = self._fold.result_of(accumulator)
         return None if result is None else (result,)
 
     def clear(self, entry_key: Any) -> None:

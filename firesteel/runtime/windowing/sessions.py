@@ -198,7 +198,7 @@ class SessionWindowOperator(WindowOperatorBase):
         start, end, value, *_ = session
         if self._evaluate is None and self.fold is not None:
             self.scope.key = key
-            self.emit_results(self.fold.results((value,)), end - 1)
+            self.emit_results((self.fold.result_of(value),), end - 1)
             return
         window = TimeWindow(start, end)
         elements = self._take_elements(key, value)
@@ -210,7 +210,8 @@ class SessionWindowOperator(WindowOperatorBase):
         """What the window function is given; the records are deleted. Nothing if a fold has no result."""
         if self.fold is not None:
             self.scope.key = key
-            return [result for result in self.fold.results((value,)) if result is not None]
+            result = self.fold.result_of(value)
+            return [] if result is None else [result]
         assert self._records is not None
         elements = self._records.get((key, value)) or []
         self._records.clear((key, value))
