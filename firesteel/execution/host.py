@@ -61,6 +61,8 @@ class WorkerPlan:
     """How s3:// is reached."""
     pyflink_names: bool = False
     """Whether the program, and what it imports in the workers, says ``import pyflink``."""
+    log_level: str = "INFO"
+    """What functions log is shown from this level on."""
 
 
 @dataclass

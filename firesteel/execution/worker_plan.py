@@ -13,6 +13,7 @@ from firesteel.common.options import (
     CHUNK_MAX_RECORDS,
     EPOCH_MAX_BYTES,
     OBJECT_REUSE,
+    PYTHON_LOGGING_LEVEL,
     ROCKSDB_LOCAL_DIRS,
     ROCKSDB_MEMORY,
     S3_ACCESS_KEY,
@@ -52,6 +53,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         backend=_backend(plan),
         s3=s3_access(plan.configuration),
         pyflink_names=is_installed(),
+        log_level=plan.configuration.get(PYTHON_LOGGING_LEVEL),
     )
 
 

@@ -80,6 +80,7 @@ class StandaloneCluster:
     """A master and a worker on each host."""
 
     def __init__(self, work: Path) -> None:
+        self._work = work
         self._master = Daemon("127.0.0.1", "org.apache.spark.deploy.master.Master", "--port", "0")
         self.url = self._master.wait_for(r"Starting Spark master at (spark://\S+)").group(1)
         limits = ("--cores", "1", "--memory", "1g")
@@ -95,6 +96,10 @@ class StandaloneCluster:
     def running_workers(self) -> list[str]:
         """The hosts that no test has killed."""
         return [host for host, worker in self.workers.items() if worker.is_running()]
+
+    def logs(self) -> str:
+        """What all executors have written to standard error."""
+        return "".join(log.read_text() for log in self._work.glob("*/app-*/*/stderr"))
 
     def executors(self) -> list[int]:
         """The Java processes of the executors on all hosts."""

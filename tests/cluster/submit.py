@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -37,3 +38,11 @@ def spark_submit(arguments: list[str], result: Path, *program: str, **variables:
 def assert_counted_exactly_once(seen: dict[str, Any]) -> None:
     assert seen["rows"] == RECORDS
     assert seen["counts"] == {str(key): RECORDS // KEYS for key in range(KEYS)}
+
+
+def assert_functions_logged(executor_log: str) -> None:
+    """INFO logs of functions arrive in the executors' standard error, with time, level, logger and process."""
+    line = re.compile(
+        r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} INFO submitted \[pid \d+\]: subtask 0 opened in \d+$", re.M
+    )
+    assert line.search(executor_log), executor_log[-3000:]

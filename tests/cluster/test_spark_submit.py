@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.standalone import StandaloneCluster
-from tests.cluster.submit import LOOPBACK, assert_counted_exactly_once, spark_submit
+from tests.cluster.submit import LOOPBACK, assert_counted_exactly_once, assert_functions_logged, spark_submit
 
 
 @pytest.mark.feature("DE-02")
@@ -22,3 +22,4 @@ def test_spark_submits_master_and_settings_are_respected(
     assert seen["parallelism"] == len(cluster.running_workers())  # each has one core
     assert seen["subtasks"] == list(range(seen["parallelism"]))
     assert_counted_exactly_once(seen)
+    assert_functions_logged(cluster.logs())

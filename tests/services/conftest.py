@@ -9,6 +9,7 @@ import pytest
 
 from tests.services.places import Place
 from tests.services.servers import hdfs_servers, s3_server
+from tests.services.yarn import Yarn, yarn_servers
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,12 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with hdfs_servers(tmp_path_factory.mktemp("hdfs")) as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
+    with yarn_servers(tmp_path_factory.mktemp("yarn")) as servers:
+        yield servers
 
 
 @pytest.fixture

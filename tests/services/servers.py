@@ -147,7 +147,7 @@ def download(group: str, name: str, version: str) -> Path:
     except (OSError, urllib.error.URLError) as error:
         part.unlink(missing_ok=True)
         pytest.fail(
-            f"HDFS's servers cannot be downloaded from {url}: {error}. Set MAVEN_CENTRAL to a mirror that can be "
+            f"A server cannot be downloaded from {url}: {error}. Set MAVEN_CENTRAL to a mirror that can be "
             f"reached, or put the file at {target}",
             pytrace=False,
         )
@@ -155,7 +155,7 @@ def download(group: str, name: str, version: str) -> Path:
     return target
 
 
-def _site(settings: dict[str, str]) -> str:
+def hadoop_site(settings: dict[str, str]) -> str:
     properties = "".join(f"<property><name>{k}</name><value>{v}</value></property>\n" for k, v in settings.items())
     return f"<configuration>\n{properties}</configuration>\n"
 
@@ -167,9 +167,9 @@ def hdfs_servers(directory: Path) -> Iterator[str]:
     configuration = directory / "conf"
     configuration.mkdir()
     core = {"fs.defaultFS": f"hdfs://127.0.0.1:{rpc}", "hadoop.tmp.dir": str(directory / "data")}
-    (configuration / "core-site.xml").write_text(_site(core))
+    (configuration / "core-site.xml").write_text(hadoop_site(core))
     own = {"dfs.namenode.http-address": f"127.0.0.1:{http}"}
-    (configuration / "hdfs-site.xml").write_text(_site(_HDFS_SETTINGS | own))
+    (configuration / "hdfs-site.xml").write_text(hadoop_site(_HDFS_SETTINGS | own))
     path = os.pathsep.join(map(str, [configuration, *hadoop_servers()]))
     java = ["java", "-XX:TieredStopAtLevel=1", "-cp", path]
     server = "org.apache.hadoop.hdfs.server"

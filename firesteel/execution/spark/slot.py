@@ -25,6 +25,7 @@ from multiprocessing.connection import Connection, answer_challenge, deliver_cha
 from typing import Any
 
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
+from firesteel.execution.worker_logging import set_up_logging
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.state import codec
 
@@ -122,6 +123,7 @@ class SlotServer:
             if entry not in sys.path:
                 sys.path.append(entry)  # files that the job has added since this process was started
         plan = codec.loads(plan_bytes)
+        set_up_logging(plan.log_level)
         if plan.cached_files:
             _tell_spark_files(files)
         self._host.add_plan(plan)
