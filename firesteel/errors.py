@@ -6,7 +6,8 @@
     ├── ConfigurationError        a setting, argument or type is wrong; found before anything runs
     ├── ProgramError              the program's graph is wrong (no sink, keyed state on a plain stream, ...)
     │   ├── SerializationError    something the program uses cannot be sent to the workers
-    │   └── UnsupportedError      a Flink feature that has no equivalent here
+    │   ├── UnsupportedError      a Flink feature that has no equivalent here
+    │   └── MalformedPatternException  a pattern of firesteel.cep that means nothing
     ├── KeyError_                 a record's key cannot be used for partitioning
     ├── TypeMismatchError         a value does not fit its declared type
     ├── MalformedRecordError      bytes that are not a record of the format they should have
@@ -54,6 +55,10 @@ class SerializationError(ProgramError, TypeError):
 
 class UnsupportedError(ProgramError):
     """A feature of Flink that has no equivalent on this engine; the message says why and what to do instead."""
+
+
+class MalformedPatternException(ProgramError, ValueError):
+    """A pattern that cannot be matched as it is written; the message ends with the line of the program."""
 
 
 class KeyError_(FiresteelError, TypeError):

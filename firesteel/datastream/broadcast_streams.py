@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,13 +10,14 @@ from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
 from firesteel.datastream.hints import ON_BROADCAST_STREAM, StreamHints
 from firesteel.datastream.keyed_stream import KeyedStream
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.model.functions.adapt import describe, expect_function
 from firesteel.model.state import MapStateDescriptor
 from firesteel.plan.graph import OperatorTransformation, user_call_site
 from firesteel.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
+from firesteel.runtime.operator import Operator
 
 
 class BroadcastStream(StreamHints):
@@ -73,14 +74,30 @@ class BroadcastConnectedStream:
         stream = self.non_broadcast_stream
         self._check_keys(func)
         operator: Any = KeyedBroadcastOperator if isinstance(stream, KeyedStream) else BroadcastOperator
+        name = "Co-Process-Broadcast-Keyed" if isinstance(stream, KeyedStream) else "Co-Process-Broadcast"
+        return self._transform(name, output_type, partial(operator, func, tuple(self.broadcast_state_descriptors)))
+
+    def transform(
+        self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
+    ) -> DataStream:
+        """Run an operator of one's own on both streams: see :meth:`DataStream.transform`.
+
+        The broadcast stream is its first input, and is read first in each epoch.
+        """
+        name, factory, output_type, method = own_operator(operator_name, output_type, operator_factory)
+        arguments.type_information(method, "output_type", output_type)
+        return self._transform(name, output_type, factory)
+
+    def _transform(self, name: str, output_type: TypeInformation | None, factory: Callable[[], Operator]) -> DataStream:
+        stream = self.non_broadcast_stream
         environment = stream.get_execution_environment()
         node = OperatorTransformation(
             id=environment._next_id(),
-            name="Co-Process-Broadcast-Keyed" if isinstance(stream, KeyedStream) else "Co-Process-Broadcast",
+            name=name,
             inputs=[self.broadcast_stream.input_stream._transformation, stream._transformation],
             call_site=user_call_site(),
             output_type=output_type,
-            factory=partial(operator, func, tuple(self.broadcast_state_descriptors)),
+            factory=factory,
             key_selectors=(stream._key_selector,) if isinstance(stream, KeyedStream) else None,
         )
         return DataStream(environment, environment._add(node))

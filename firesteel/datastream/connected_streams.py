@@ -12,7 +12,7 @@ from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream import arguments
 from firesteel.datastream.hints import ON_CONNECTED_STREAMS, StreamHints
 from firesteel.datastream.keyed_stream import KeyedStream
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.functions import (
     CoFlatMapFunction,
@@ -111,6 +111,17 @@ class ConnectedStreams(StreamHints):
             return self._transform("Co-Keyed-Process", KeyedCoProcessOperator, function, output_type, "process")
         return self._transform("Co-Process", CoProcessOperator, function, output_type, "process")
 
+    def transform(
+        self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
+    ) -> DataStream:
+        """Run an operator of one's own on both streams: see :meth:`DataStream.transform`.
+
+        It has keyed state if both streams are keyed.
+        """
+        name, factory, output_type, method = own_operator(operator_name, output_type, operator_factory)
+        arguments.type_information(method, "output_type", output_type)
+        return self._add(name, output_type, factory)
+
     def _transform(
         self,
         name: str,
@@ -122,10 +133,13 @@ class ConnectedStreams(StreamHints):
         arguments.type_information(method, "output_type", output_type)
         if not self._is_keyed() and _asks_for_keyed_state(function):
             self._require_keys(function, method)
-        environment = self.stream1.get_execution_environment()
         factory: Callable[[], Operator] = partial(operator, function)
         if isinstance(function, InputSelectable):
             factory = partial(_selecting_input, operator, function)
+        return self._add(name, output_type, factory)
+
+    def _add(self, name: str, output_type: TypeInformation | None, factory: Callable[[], Operator]) -> DataStream:
+        environment = self.stream1.get_execution_environment()
         node = OperatorTransformation(
             id=environment._next_id(),
             name=name,

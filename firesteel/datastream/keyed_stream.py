@@ -20,7 +20,7 @@ from firesteel.datastream.aggregations import (
 from firesteel.datastream.fields import RollingField, declared_field_type
 from firesteel.datastream.repartitioning import partition_node
 from firesteel.datastream.sink import DataStreamSink
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.assigners import WindowAssigner
 from firesteel.model.functions import (
@@ -130,6 +130,12 @@ class KeyedStream(DataStream):
         if isinstance(function, ProcessFunction):
             function = ProcessFunctionOnKeys(function)
         return self._keyed("KeyedProcess", partial(KeyedProcessOperator, function), output_type, "process")
+
+    def transform(
+        self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
+    ) -> DataStream:
+        """Run an operator of one's own, with keyed state and timers: see :meth:`DataStream.transform`."""
+        return self._keyed(*own_operator(operator_name, output_type, operator_factory))
 
     # ---- rolling aggregations ------------------------------------------------------------------------------
 

@@ -153,6 +153,19 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
         assert isinstance(function, ProcessFunction)
         return self._transform("Process", partial(ProcessOperator, function), output_type, "process")
 
+    def transform(
+        self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
+    ) -> DataStream:
+        """Run an operator of one's own on the stream: the door for libraries.
+
+        On a keyed stream the operator has keyed state and timers, and batches come with their keys.
+
+        :param operator_name: How the operator is called in plans, metrics and messages.
+        :param operator_factory: Makes a :class:`firesteel.runtime.operator.Operator`, once per subtask, in a worker. It
+            is pickled: ``functools.partial(MyOperator, setting)``.
+        """
+        return self._transform(*own_operator(operator_name, output_type, operator_factory))
+
     def project(self, *field_indexes: int) -> DataStream:
         """Keep some fields of tuples, lists or Rows, as tuples in the given order.
 
@@ -442,6 +455,16 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
                 f"{method}: the streams belong to different environments, so they cannot meet in one job. "
                 "Make both from the same StreamExecutionEnvironment."
             )
+
+
+def own_operator(
+    name: str, output_type: TypeInformation | None, factory: Callable[[], Operator]
+) -> tuple[str, Callable[[], Operator], TypeInformation | None, str]:
+    """The arguments of a ``transform``, checked."""
+    arguments.text("transform", "operator_name", name)
+    if not callable(factory):
+        raise arguments.wrong_argument("transform", "operator_factory", factory, "a function that makes an Operator")
+    return name, factory, output_type, "transform"
 
 
 class _Projection:
