@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from firesteel.datastream import unexecuted
 from firesteel.execution.spark.session import settings_for
 
 if TYPE_CHECKING:
@@ -68,6 +69,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path == ROOT / "tests" / "services":
         return not any("services" in argument for argument in config.args)
     return None
+
+
+def pytest_sessionfinish() -> None:
+    # Many tests build programs without running them; their users would be told so at the end of the process.
+    unexecuted.forget_all()
 
 
 def _in_unit_room(item: pytest.Item) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import firesteel.pyflink
+from firesteel.datastream import unexecuted
 from firesteel.datastream.error_display import show_error
 from firesteel.errors import ConfigurationError, FiresteelError, program_part
 
@@ -41,6 +42,7 @@ def run_program(path: str, arguments: Sequence[str], *, pyflink: bool = False, d
         try:
             runpy.run_path(path, run_name="__main__")
         except Exception as error:
+            unexecuted.forget_all()
             if debug:
                 raise
             raise ProgramFailedError(str(error)) from error

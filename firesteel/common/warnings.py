@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import warnings
 
-__all__ = ["FiresteelWarning", "first_time", "warn_once"]
+__all__ = ["FiresteelWarning", "first_time", "warn_at", "warn_once"]
 
 
 class FiresteelWarning(UserWarning):
-    """Something in the program has no effect on this engine; the text says what and why."""
+    """Something in the program is probably not meant so, or has no effect here; the text says what and why."""
 
 
 _given: set[str] = set()
@@ -27,6 +27,12 @@ def first_time(subject: str) -> bool:
         return False
     _given.add(subject)
     return True
+
+
+def warn_at(call_site: str, message: str) -> None:
+    """Warn about a line of the user's program, given as ``file:line``: what stands there may be long done."""
+    file, _, line = call_site.rpartition(":")
+    warnings.warn_explicit(message, FiresteelWarning, file or call_site, int(line) if line.isdigit() else 1)
 
 
 def _level_of_user() -> int:

@@ -349,6 +349,7 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
                 "Call it on the stream that process() returned."
             )
         self._check_tag_types(producer, output_tag)
+        producer.declared_tags.add(output_tag.name)
         node = SideOutputTransformation(
             id=self._environment._next_id(),
             name=f"Side Output {output_tag.tag_id}",

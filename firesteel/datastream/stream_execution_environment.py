@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import uuid
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
-from firesteel.datastream import arguments
+from firesteel.datastream import arguments, unexecuted
 from firesteel.datastream.cache import CachedDataStream, CacheSink
 from firesteel.datastream.driver_sinks import PrintSink
 from firesteel.datastream.environment_settings import EnvironmentSettings
@@ -34,6 +35,7 @@ from firesteel.plan.graph import (
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
 
+_numbers = itertools.count(1)
 DEFAULT_JOB_NAME = "Firesteel Streaming Job"
 
 
@@ -57,6 +59,7 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
         super().__init__(configuration, spark)
         self._graph = StreamGraph()
         self._in_graph: set[int] = set()
+        self._number = next(_numbers)
         self._driver_sinks: dict[str, DriverSink] = {}
         self._caches: list[CachedDataStream] = []
 
@@ -118,11 +121,15 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
 
         Nothing is run and nothing forgotten. The program needs a sink.
         """
-        return execution_plan_json(self._compile(self._graph, None))
+        plan = self._compile(self._graph, None)
+        unexecuted.forget(self._number)
+        return execution_plan_json(plan)
 
     def explain(self) -> str:
         """The plan of the job as text: levels, chains, and how records travel between them."""
-        return explain_text(self._compile(self._graph, None))
+        plan = self._compile(self._graph, None)
+        unexecuted.forget(self._number)
+        return explain_text(plan)
 
     def close(self) -> None:
         """Forget what was built and not run, and the records of cached streams."""
@@ -245,12 +252,15 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
         if node.id not in self._in_graph:  # else the head of a loop has brought it with the way back
             self._in_graph.add(node.id)
             self._graph.add(node)
+            if isinstance(node, OperatorTransformation) and node.is_sink:
+                unexecuted.defined(self._number, node.call_site)
             if isinstance(node, IterationTransformation):
                 for tail in node.feedback:  # a loop of a former job: what closes it is nobody's input
                     self._add(tail)
         return node
 
     def _clear(self) -> None:
+        unexecuted.forget(self._number)
         self._graph.clear()
         self._in_graph.clear()
         self._driver_sinks = {}

@@ -11,12 +11,14 @@ from typing import Any, Protocol
 from firesteel.common import JobStatus
 from firesteel.common.options import PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
+from firesteel.common.warnings import FiresteelWarning
 from firesteel.errors import CheckpointError, FiresteelError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
 from firesteel.execution.feedback import FeedbackCoordinator
 from firesteel.execution.fencing import fencing_violation
+from firesteel.execution.hints import JobHints
 from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
 from firesteel.execution.job_metrics import EpochStats, job_watermark, newest_timestamp
@@ -119,6 +121,7 @@ class JobDriver:
         self._clock = clock or processing_clock()
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
         self._feedback = FeedbackCoordinator(plan.iterations)
+        self._hints = JobHints(plan)
         self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
         self._budget = EpochBudget.of(configuration)
         self._restarts = restart_strategy_of(configuration).new_policy()
@@ -164,6 +167,8 @@ class JobDriver:
                 return self._cancellation() if self._job.cancel_requested else None
             except EpochFailedError as failure:
                 cause = failure.cause
+            except FiresteelWarning as warning:  # the user has made warnings errors
+                return _job_failure(warning)
             except SinkFailedError as failure:
                 return _because(JobFailedError(str(failure)), failure.__cause__)
             except Exception as source_error:  # raised by a source in the driver
@@ -259,7 +264,7 @@ class JobDriver:
             run.restore = latest if latest is not None and latest.checkpoint_id == checkpoint_id else None
         if savepoint is not None and target is not None:
             ended = self._finish_savepoint(run, savepoint, target, results, now) or ended
-        self._measure(results, time.monotonic() - started, checkpoint_id)
+        self._measure(results, time.monotonic() - started, checkpoint_id, now)
         return ended
 
     def _order(
@@ -395,7 +400,7 @@ class JobDriver:
             except Exception as error:
                 raise SinkFailedError(sink, error) from error
 
-    def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None) -> None:
+    def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None, now: int) -> None:
         reads = [
             sum(source.records for source in result.report.sources.values())
             for result in results
@@ -407,6 +412,7 @@ class JobDriver:
         self._job.metrics.record(self._plan, results, stats, self._budget.saturated)
         if self._progress is not None:
             self._progress.show(self._job.metrics, stats)
+        self._hints.observe(results, now)
 
     def _end(self, error: BaseException | None) -> BaseException | None:
         """Close everything and settle the job's last status."""

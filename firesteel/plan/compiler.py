@@ -108,6 +108,7 @@ class _Compiler:
             job_parameters=settings.job_parameters,
             settings=settings.worker_settings,
             iterations=self._plan_iterations(),
+            declared_tags={self._uids[node.id]: frozenset(node.declared_tags) for node in self._nodes},
         )
 
     def _resolve_parallelism(self, node: PhysicalTransformation) -> int:

@@ -55,6 +55,8 @@ class PhysicalTransformation(Transformation):
     chaining: str = "always"
     """``always``, ``head`` (starts a new chain) or ``never``."""
     slot_sharing_group: str | None = None
+    declared_tags: set[str] = field(default_factory=set)
+    """The side outputs that the program has asked for, in this job or another one."""
     fixed_parallelism: bool = False
     """The operator cannot have another parallelism (a collection source, window_all); setting one is an error."""
 

@@ -134,6 +134,8 @@ class JobPlan:
     settings: dict[str, Any] = field(default_factory=dict)
     """Numbers the workers need: chunk size, watermark interval."""
     iterations: tuple[PlannedIteration, ...] = ()
+    declared_tags: dict[str, frozenset[str]] = field(default_factory=dict)
+    """Operator uid -> the side outputs that the program has asked for, also where nothing in this job reads them."""
 
     @property
     def level_count(self) -> int:

@@ -362,6 +362,11 @@ class HashEmitter(Emitter):
                 add_key(key)
                 add_stamp(stamp)
 
+    @property
+    def only_none(self) -> bool | None:
+        """Whether None was the only key so far; None if there was no record yet."""
+        return None if not self._routes else None in self._routes and len(self._routes) == 1
+
     def _new_route(self, key: Any) -> _Route:
         """Remember where a key goes: the ``append`` methods of its target's lists."""
         route = self._routes[key] = self._ways[subtask_of_key(key, self.targets, self._max_parallelism)]

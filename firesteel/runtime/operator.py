@@ -21,6 +21,7 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo, is_from_outside
 from firesteel.runtime.records import copied_batch
+from firesteel.runtime.remarks import MadeWatermarks
 
 if TYPE_CHECKING:
     from firesteel.state.backend import KeyedStateBackend
@@ -80,6 +81,8 @@ class Output:
         self._watermark_receivers: list[Callable[[int], None]] = []
         self._status_receivers: list[Callable[[bool], None]] = []
         self._sides: dict[str, _Receivers] = {}
+        self.undeclared: set[str] = set()
+        """Tags of side outputs that were emitted and that nobody reads."""
         self.records_out = 0
         self.watermark = MIN_WATERMARK
         self.idle = False
@@ -108,9 +111,13 @@ class Output:
             self._main.send(batch)
 
     def emit_side(self, tag_name: str, batch: Batch) -> None:
-        """Send records to a side output; nobody listening is fine."""
-        if batch.values and tag_name in self._sides:
+        """Send records to a side output; nobody listening is fine, and remembered."""
+        if not batch.values:
+            return
+        if tag_name in self._sides:
             self._sides[tag_name].send(batch)
+        else:
+            self.undeclared.add(tag_name)
 
     def emit_watermark(self, watermark: int) -> None:
         """Say that no more records with a timestamp up to ``watermark`` will come. That ends idleness."""
@@ -172,6 +179,10 @@ class Operator(ABC):
         """Called first. An operator that needs state declares it here or in :meth:`open`."""
         self.context = context
         self.output = context.output
+
+    def made_watermarks(self) -> MadeWatermarks | None:
+        """For operators that make watermarks: how far they are. Asked once per epoch."""
+        return None
 
     def restore(self, states: list[Any]) -> None:
         """Take back what :meth:`snapshot` returned.

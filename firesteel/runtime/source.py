@@ -14,6 +14,7 @@ from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.input_gate import combine
 from firesteel.runtime.operator import Operator, OperatorContext
 from firesteel.runtime.records import all_copied
+from firesteel.runtime.remarks import MadeWatermarks
 from firesteel.runtime.watermarks import StrategyRun
 from firesteel.state import codec
 
@@ -229,3 +230,11 @@ class SourceOperator(Operator):
         if self._reader is not None:
             self._reader.close()
             self._reader = None
+
+    def made_watermarks(self) -> MadeWatermarks:
+        """How far the strategies of the splits are; a source without one hands on what its reader says."""
+        strategy = self._strategy
+        own = [run.output.watermark for run in self._runs.values()]
+        made = strategy is not None or self._ingestion_time or self.output.watermark > MIN_WATERMARK
+        idleness = strategy is not None and strategy.idle_timeout_ms is not None
+        return MadeWatermarks(max(own, default=MIN_WATERMARK), self.output.idle, idleness, has_strategy=made)

@@ -15,12 +15,13 @@ from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import END, IDLE, Batch
 from firesteel.runtime.declared_rows import NamingOutput
-from firesteel.runtime.emitters import ChunkRow, Emitter, make_emitter, unpicklable
+from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emitter, unpicklable
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.input_gate import Channel, EdgeName, InputGate
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output
 from firesteel.runtime.partitioners import FORWARD
+from firesteel.runtime.remarks import Remarks
 from firesteel.runtime.sinks import CollectOperator
 from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
 from firesteel.state import codec
@@ -127,6 +128,7 @@ class SubtaskReport:
     """Operator uid -> its numbers."""
     union_state: list[str] = field(default_factory=list)
     """The uids of operators with union list state."""
+    remarks: Remarks = field(default_factory=Remarks)
 
 
 class ChainInstance:
@@ -411,6 +413,20 @@ class ChainInstance:
             if operator.context.operator_state.has_union_state:
                 report.union_state.append(planned.info.uid)
             report.metrics[planned.info.uid] = self._metrics(planned, link)
+            self._remark_on(operator, report.remarks)
+        for edge, emitter in zip(self.layout.outputs, self.emitters):
+            only_none = emitter.only_none if isinstance(emitter, HashEmitter) else None
+            if only_none is not None:
+                report.remarks.only_none[emitter.edge] = (edge[0].info, only_none)
+
+    @staticmethod
+    def _remark_on(operator: Operator, remarks: Remarks) -> None:
+        info, output = operator.context.info, operator.output
+        made = operator.made_watermarks()
+        if made is not None:
+            remarks.watermarks[info.uid] = made
+        remarks.undeclared += [(info, tag) for tag in sorted(output.undeclared)]
+        output.undeclared.clear()
 
     def _packed(self, collector: int, values: list[Any]) -> bytes:
         """Records for the driver as bytes; one that cannot be pickled is the failure of the operator that made it."""

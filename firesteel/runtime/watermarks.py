@@ -13,6 +13,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.idleness import SilenceClock
 from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.remarks import MadeWatermarks
 
 _ASKED_WITHOUT_RECORDS = 200
 """How often a generator that may speak without records is asked if no interval is set, in milliseconds."""
@@ -262,3 +263,8 @@ class TimestampsAndWatermarksOperator(Operator):
     def snapshot(self) -> Any | None:
         """The generator's state."""
         return self._run.snapshot()
+
+    def made_watermarks(self) -> MadeWatermarks:
+        """How far the strategy is."""
+        last, idleness = self._run.output.watermark, self._strategy.idle_timeout_ms is not None
+        return MadeWatermarks(last, self.output.idle, idleness, has_strategy=True)

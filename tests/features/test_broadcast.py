@@ -133,6 +133,7 @@ def test_the_keyed_function_has_state_timers_and_side_outputs(make_env: MakeEnv)
     ]
 
 
+@pytest.mark.filterwarnings("ignore:.*which nobody reads")
 def test_the_watermark_is_that_of_the_slower_input(make_env: MakeEnv) -> None:
     env = make_env(1)
     items = scripted(env, [element("a", 1), watermark(500), EPOCH_CUT, EPOCH_CUT, element("a", 2)])
@@ -142,6 +143,7 @@ def test_the_watermark_is_that_of_the_slower_input(make_env: MakeEnv) -> None:
 
 
 @pytest.mark.feature("BS-02")
+@pytest.mark.filterwarnings("ignore:.*which nobody reads")
 def test_the_broadcast_side_reaches_the_keyed_state_of_all_keys(make_env: MakeEnv) -> None:
     env = make_env(2)
     items = scripted(env, [element(letter, 1) for letter in "abca"])

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from firesteel.common import Duration, Types, WatermarkStrategy
+from firesteel.common import Duration, FiresteelWarning, Types, WatermarkStrategy
 from firesteel.datastream import (
     BroadcastProcessFunction,
     CoProcessFunction,
@@ -185,14 +185,19 @@ def test_a_side_output_is_a_stream_like_any_other(make_env: MakeEnv) -> None:
 
 @on_both
 @pytest.mark.feature("SO-03")
+@pytest.mark.filterwarnings("ignore:.*which nobody reads")
 def test_a_tag_that_is_never_used_gives_an_empty_stream(env: StreamExecutionEnvironment) -> None:
     main = env.from_collection([1, 2]).process(SplitWithOutput())
     assert collect(main.get_side_output(OutputTag("nobody writes here"))) == []
 
 
 @pytest.mark.feature("SO-03")
-def test_a_side_output_that_nobody_reads_is_fine(env: StreamExecutionEnvironment) -> None:
-    assert collect(env.from_collection([1, 2]).process(SplitWithOutput())) == [2]
+def test_a_side_output_that_nobody_reads_is_fine_if_it_was_asked_for_or_meant(env: StreamExecutionEnvironment) -> None:
+    main = env.from_collection([1, 2]).process(SplitWithOutput())
+    with pytest.warns(FiresteelWarning, match="side output 'side', which nobody reads"):
+        assert collect(main) == [2]
+    main.get_side_output(OutputTag("side", Types.STRING()))
+    assert collect(main) == [2]
 
 
 @pytest.mark.feature("SO-04")
