@@ -63,6 +63,7 @@ def test_both_paths_give_the_same(monkeypatch: pytest.MonkeyPatch, make: Callabl
     assert not OutputTag.made
 
 
+@pytest.mark.filterwarnings("ignore:.*which nobody reads")
 def test_the_first_tag_of_a_process_is_noticed_in_the_very_batch_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(OutputTag, "made", False)
     assert results_of(makes_a_tag_on_the_way, stamped=False) == list(range(100))
