@@ -35,7 +35,10 @@ class MapCall:
         keyed = operator.context.keyed_state
         if keyed is not None and batch.keys is not None:
             scope = keyed.scope
-            results = [own(call(value)) for value, scope.key in zip(cursor, batch.keys)]
+            results = [
+                made if (made := call(value)).__class__ in unchangeable else own(made)
+                for value, scope.key in zip(cursor, batch.keys)
+            ]
         elif self.as_it_is:
             results = [call(value) for value in cursor]
         else:

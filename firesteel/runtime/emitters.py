@@ -16,6 +16,7 @@ from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.partitioners import Partitioning
+from firesteel.runtime.records import all_copied, copied, unchangeable
 from firesteel.state import codec
 from firesteel.state.key_groups import subtask_of_key
 
@@ -43,6 +44,7 @@ class ChannelWriter:
 
     __slots__ = (
         "_chunk_records",
+        "_copies_keys",
         "_entries",
         "_producer",
         "_records",
@@ -64,6 +66,7 @@ class ChannelWriter:
         """The bytes of all chunks."""
         self._entries: list[Entry] = []
         self._stamped = False
+        self._copies_keys = False
         self._records = 0
         self._chunk_records = chunk_records
 
@@ -83,6 +86,10 @@ class ChannelWriter:
             self.keys.extend(batch.keys)
         self.pack_if_full()
 
+    def copy_keys(self) -> None:
+        """From now on: keys can be changed by way of the record they are part of, so they travel as copies."""
+        self._copies_keys = True
+
     def mark(self, entry: Entry) -> None:
         """Add a watermark or another mark. Of several watermarks without records between them the last says it all."""
         self.close_segment()
@@ -97,7 +104,8 @@ class ChannelWriter:
         values = self.values
         if values:
             self._records += len(values)
-            self._entries.append((values[:], self.timestamps[:] if self._stamped else None, self.keys[:] or None))
+            keys = all_copied(self.keys[:]) if self._copies_keys else self.keys[:]
+            self._entries.append((values[:], self.timestamps[:] if self._stamped else None, keys or None))
             values.clear()
             self.timestamps.clear()
             self.keys.clear()
@@ -369,6 +377,10 @@ class HashEmitter(Emitter):
 
     def _new_route(self, key: Any) -> _Route:
         """Remember where a key goes: the ``append`` methods of its target's lists."""
+        if not unchangeable((key,)):
+            for writer in self.writers:
+                writer.copy_keys()
+            key = copied(key)
         route = self._routes[key] = self._ways[subtask_of_key(key, self.targets, self._max_parallelism)]
         return route
 

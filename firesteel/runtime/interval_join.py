@@ -174,7 +174,9 @@ class IntervalJoinOperator(FunctionOperator):
                 context.left_timestamp, context.right_timestamp = partner_stamp, stamp
             result_stamp = context.get_timestamp()
             for partner in partners[partner_stamp]:
-                pair = (value, partner) if left else (partner, value)
+                # Copies: the records stay in the buffers for further partners, whatever the function does to them.
+                mine, theirs = self.own(value), self.own(partner)
+                pair = (mine, theirs) if left else (theirs, mine)
                 self._take(self._call(*pair, context), result_stamp, values, timestamps)
 
     def _take(self, results: Any, stamp: int, values: list[Any], timestamps: list[int]) -> None:

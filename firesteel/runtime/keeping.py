@@ -22,8 +22,8 @@ _HARMLESS_NAMES: Final = """
 _HARMLESS: Final = frozenset(getattr(builtins, name) for name in _HARMLESS_NAMES.split())
 """Built-in functions that keep none of their arguments anywhere but in their results."""
 
-_TELLTALE: Final = ("ATTR", "METHOD", "IMPORT", "NAME", "STORE_GLOBAL", "DELETE_GLOBAL", "FROM_DICT")
-"""Parts of the names of instructions that lead to other places, where something could be kept."""
+_TELLTALE: Final = ("_ATTR", "_METHOD", "_NAME", "_GLOBAL", "_FROM", "_OR_GLOBALS", "_OR_DEREF")
+"""Ends of the names of instructions that lead to other places, where something could be kept."""
 
 _UNKNOWN: Final = object()
 
@@ -65,7 +65,7 @@ def _code_is_harmless(code: types.CodeType, names: dict[str, Any], seen: set[int
             found = names.get(instruction.argval, getattr(builtins, instruction.argval, _UNKNOWN))
             if not _is_harmless(found, seen):
                 return False
-        elif any(part in name for part in _TELLTALE) or _sets_outer_variable(instruction, code):
+        elif name.endswith(_TELLTALE) or _sets_outer_variable(instruction, code):
             return False
     inner = [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
     return all(_code_is_harmless(each, names, seen) for each in inner)

@@ -192,8 +192,13 @@ def _copy_plain_object(value: Any, memo: Memo) -> Any:
 
 
 def _copy_frozen_object(value: Any, memo: Memo) -> Any:
-    unchanged = UNCHANGEABLE.issuperset(map(type, value.__dict__.values()))
-    return value if unchanged else _copy_plain_object(value, memo)
+    fields = value.__dict__
+    if UNCHANGEABLE.issuperset(map(type, fields.values())):
+        return value
+    made = _copy_plain_object(value, memo)
+    if all(map(_is, made.__dict__.values(), fields.values())):
+        memo[id(value)] = made = value
+    return made
 
 
 def _copy_object(value: Any, memo: Memo) -> Any:

@@ -29,8 +29,15 @@ from firesteel.datastream import (
     SinkFunction,
     StreamExecutionEnvironment,
 )
+from firesteel.datastream.functions import ProcessJoinFunction
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from firesteel.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from firesteel.datastream.window import (
+    CountEvictor,
+    CountTrigger,
+    GlobalWindows,
+    SlidingEventTimeWindows,
+    TumblingEventTimeWindows,
+)
 from tests.features.executors import MakeEnv, on_both
 
 ONE_EPOCH_PER_RECORD = {"firesteel.epoch.max-records": 1}
@@ -497,3 +504,50 @@ def test_collecting_a_keyed_stream_gives_rows_of_key_and_record(env: StreamExecu
     env.set_parallelism(2)
     keyed = env.from_collection([("b", 1), ("a", 2)]).key_by(lambda value: value[0])
     assert collected(keyed) == [Row("b", ("b", 1)), Row("a", ("a", 2))]
+
+
+# ---- functions that change what stays in state -----------------------------------------------------------------------
+
+
+class SpoilsBoth(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Iterator[Any]:
+        yield left, right
+        spoil(left)
+        spoil(right)
+
+
+def test_an_interval_join_whose_function_changes_its_records(env: StreamExecutionEnvironment) -> None:
+    left, right = stamped(env, [{"t": 1}, {"t": 2}]), stamped(env, [{"t": 1}, {"t": 2}])
+    joined = left.key_by(lambda value: 0).interval_join(right.key_by(lambda value: 0))
+    pairs = collected(joined.between(Time.milliseconds(-5), Time.milliseconds(5)).process(SpoilsBoth()))
+    assert sorted((one["t"], other["t"], len(one), len(other)) for one, other in pairs) == [
+        (1, 1, 1, 1), (1, 2, 1, 1), (2, 1, 1, 1), (2, 2, 1, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("evictor", [None, CountEvictor.of(10)])
+def test_a_window_that_fires_again_has_its_records_as_they_came(env: StreamExecutionEnvironment, evictor: Any) -> None:
+    windows = env.from_collection([{"n": 1}, {"n": 2}]).key_by(lambda value: 0).window(GlobalWindows.create())
+    windows = windows.trigger(CountTrigger.of(1))
+    windows = windows if evictor is None else windows.evictor(evictor)
+    assert collected(windows.process(SpoilsElements())) == [
+        {"n": 1, "seen": 1}, {"n": 1, "seen": 1}, {"n": 2, "seen": 1}
+    ]  # fmt: skip
+
+
+class ChangesItsKey(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        value["key"][0] = "changed"
+        self.count.update((self.count.value() or 0) + 1)
+        yield ctx.get_current_key(), self.count.value()
+
+
+@on_both
+def test_a_key_does_not_change_with_the_record_it_is_part_of(make_env: MakeEnv) -> None:
+    env = make_env(options=ONE_EPOCH_PER_RECORD)
+    records = env.from_collection([{"key": Row("a")}, {"key": Row("a")}, {"key": Row("b")}])
+    counted = collected(records.key_by(lambda value: value["key"]).process(ChangesItsKey()))
+    assert counted == [(Row("a"), 1), (Row("a"), 2), (Row("b"), 1)]

@@ -104,6 +104,11 @@ class WindowOperatorBase(FunctionOperator):
     def next_processing_time(self) -> int | None:
         """The processing time at which something is due next."""
 
+    @property
+    def has_no_function(self) -> bool:
+        """Whether the contents are emitted as they are: they are copied then, and nobody changes them before."""
+        return self._evaluate is None
+
     # ---- for subclasses ----------------------------------------------------------------------------------------
 
     def cleanup_time(self, window: Any) -> int:

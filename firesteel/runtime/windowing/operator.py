@@ -6,6 +6,7 @@ quicker operators of this package do the same for the usual combinations; this o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import repeat
 from typing import Any
 
@@ -114,7 +115,7 @@ class WindowOperator(WindowOperatorBase):
         if elements is None:
             return
         if self.spec.evictor is None:
-            self.evaluate(key, window, namespace, elements)
+            self.evaluate(key, window, namespace, elements if self.has_no_function else self._lent(elements))
         else:
             self._fire_evicting(key, window, namespace, contents_key, list(elements))
 
@@ -122,10 +123,14 @@ class WindowOperator(WindowOperatorBase):
         evictor, contents = self.spec.evictor, self.contents
         assert evictor is not None and isinstance(contents, TimestampedRecords)
         evictor.evict_before(records, len(records), window, self._evictor_context)
-        values = [record.value for record in records]
+        values = self._lent([record.value for record in records])
         self.evaluate(key, window, namespace, values if self.fold is None else self.fold.over(values))
         evictor.evict_after(records, len(records), window, self._evictor_context)
         contents.keep(contents_key, records)
+
+    def _lent(self, elements: Sequence[Any]) -> Sequence[Any]:
+        """What a function may change: the window may fire again, with its contents as they are now."""
+        return [self.own(element) for element in elements]
 
     # ---- timers ------------------------------------------------------------------------------------------------
 
