@@ -8,10 +8,11 @@ READY  := $(VENV)/.installed
 SERVICES := $(VENV)/.installed-services
 S3     := build/services/s3
 BENCH  := $(VENV)/.installed-bench
+FLINK  := build/flink
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-services chaos soak features lint format bench bench-peers bench-quick api-missing lock clean java
+.PHONY: help setup demo test test-services chaos soak features lint format bench bench-peers bench-quick api-missing flink-goldens lock clean java
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -62,6 +63,11 @@ bench-peers: setup $(BENCH) ## run the same work on PyFlink, Bytewax, Pathway an
 api-missing: $(READY) ## rewrite the list of PyFlink names that are still missing
 	@$(PY) scripts/api_missing.py
 
+flink-goldens: $(FLINK) ## ask Flink itself: rewrite tests/flink_goldens and the table of its options (ten minutes)
+	@$(FLINK)/bin/python scripts/flink_options.py
+	@$(FLINK)/bin/python scripts/flink_csv_goldens.py
+	@$(FLINK)/bin/python scripts/flink_goldens.py
+
 lock: ## resolve the dependencies anew and rewrite constraints.txt
 	@scripts/lock.sh $(PYTHON)
 
@@ -76,6 +82,11 @@ $(READY): pyproject.toml constraints.txt
 	@test -x $(PY) || scripts/ensure-venv.sh $(PYTHON) $(VENV)
 	@echo "Installing the dependencies into $(VENV)"
 	@$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+$(FLINK): bench/peers/requirements/pyflink.txt
+	@scripts/ensure-venv.sh $(PYTHON) $@
+	@$@/bin/python -m pip install --quiet --disable-pip-version-check -r $<
 	@touch $@
 
 $(BENCH): $(READY)

@@ -1,11 +1,29 @@
-"""Numbers as Java writes them, where a user of Flink expects that."""
+"""Values as Java and Flink write them, where a user of Flink expects that."""
 
 from __future__ import annotations
 
+import datetime
 import math
 import struct
+from array import array
+from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["double_text", "float_text"]
+from firesteel.common.time import Instant
+from firesteel.common.types import Row, RowKind
+
+__all__ = [
+    "double_text",
+    "float_text",
+    "instant_text",
+    "list_text",
+    "map_text",
+    "row_text",
+    "signed_byte_text",
+    "time_text",
+    "timestamp_text",
+    "value_text",
+]
 
 
 def double_text(value: float) -> str:
@@ -59,3 +77,80 @@ def _scientific_or_plain(text: str) -> str:
         at = max(point, 0)
         return f"{sign}{padded[:at] or '0'}.{padded[at:] or '0'}"
     return f"{sign}{digits[0]}.{digits[1:] or '0'}E{point - 1}"
+
+
+def value_text(value: Any) -> str:
+    """A value whose type nobody declared, as Flink's ``toString`` writes values of its kind inside a row.
+
+    ::
+
+        >>> value_text([True, None, 1e10, b"ab", {"k": ("x", 1)}])
+        '[true, null, 1.0E10, [97, 98], {k=(x,1)}]'
+    """
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float):
+        return double_text(value)
+    if isinstance(value, (bytes, bytearray)):
+        return list_text(map(signed_byte_text, value))
+    if isinstance(value, tuple):
+        return f"({','.join(map(value_text, value))})"
+    if isinstance(value, (list, array)):
+        return list_text(map(value_text, value))
+    if isinstance(value, dict):
+        return map_text((value_text(key), value_text(item)) for key, item in value.items())
+    return _object_text(value)
+
+
+def _object_text(value: Any) -> str:
+    if isinstance(value, datetime.datetime):
+        return timestamp_text(value)
+    if isinstance(value, datetime.time):
+        return time_text(value)
+    if isinstance(value, Instant):
+        return instant_text(value)
+    if isinstance(value, Row):
+        return row_text(value.get_row_kind(), map(value_text, value))
+    return str(value)
+
+
+def list_text(items: Iterable[str]) -> str:
+    """A list or an array of items that are texts already."""
+    return f"[{', '.join(items)}]"
+
+
+def map_text(pairs: Iterable[tuple[str, str]]) -> str:
+    """A map of keys and values that are texts already."""
+    return "{" + ", ".join(f"{key}={item}" for key, item in pairs) + "}"
+
+
+def row_text(kind: RowKind, fields: Iterable[str]) -> str:
+    """A row of fields that are texts already."""
+    return f"{kind}[{', '.join(fields)}]"
+
+
+def signed_byte_text(value: int) -> str:
+    """A byte, which is a number from -128 to 127 in Java."""
+    return str(value - 256 if value > 127 else value)
+
+
+def timestamp_text(value: datetime.datetime) -> str:
+    """A ``java.sql.Timestamp``: a fraction of a second is always there, without zeros at its end."""
+    fraction = f"{value.microsecond:06}".rstrip("0") or "0"
+    return f"{value:%Y-%m-%d %H:%M:%S}.{fraction}".rjust(19 + 1 + len(fraction), "0")
+
+
+def time_text(value: datetime.time) -> str:
+    """A ``java.sql.Time``: whole seconds."""
+    return value.strftime("%H:%M:%S")
+
+
+def instant_text(value: Instant) -> str:
+    """A ``java.time.Instant``: in UTC, with as many groups of three digits of the second as it needs."""
+    moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
+    nanos = f"{value.nanos:09}"
+    while nanos.endswith("000"):
+        nanos = nanos[:-3]
+    return f"{moment.isoformat()}{'.' if nanos else ''}{nanos}Z"

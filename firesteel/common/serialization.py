@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, BinaryIO
 
+from firesteel.common.java_text import value_text
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
 from firesteel.errors import ConfigurationError, TypeMismatchError
@@ -103,7 +104,7 @@ def _require_bytes(value: Any, where: str) -> bytes:
 
 
 class RowFieldExtractorSchema(SerializationSchema):
-    """Sends one field of a row, which must be bytes; a field of None becomes no bytes at all.
+    """Sends one field of a row: bytes as they are, other values as text; None becomes no bytes at all.
 
     With two of them a Kafka sink takes the key from one field of a row and the value from another.
     """
@@ -123,7 +124,9 @@ class RowFieldExtractorSchema(SerializationSchema):
                 f"got {element!r} ({type(element).__name__}). Check the index and the stream's records."
             )
         value = element[self._field_index]
-        return b"" if value is None else _require_bytes(value, f"field {self._field_index} of the row")
+        if value is None or isinstance(value, (bytes, bytearray)):
+            return bytes(value or b"")
+        return value_text(value).encode()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, RowFieldExtractorSchema) and self._field_index == other._field_index

@@ -398,6 +398,11 @@ def _require_basic(element_type: TypeInformation, allowed: tuple[str, ...], arra
         )
 
 
+def element_type_of(type_info: TypeInformation | None) -> TypeInformation | None:
+    """The type of the elements of a list or an array; None for any other type."""
+    return type_info._element_type if isinstance(type_info, _ArrayTypeInfo) else None
+
+
 class PrimitiveArrayTypeInfo(_ArrayTypeInfo):
     """An array of numbers, truth values or characters, none of them None. Bytes are ``bytes``."""
 
@@ -592,6 +597,10 @@ class NullableTypeInfo(TypeInformation):
 
     def __init__(self, value_type_info: TypeInformation) -> None:
         self.value_type_info = value_type_info
+
+    def get_type_info(self) -> TypeInformation:
+        """The type of the values that are not None."""
+        return self.value_type_info
 
     def find_mismatch(self, value: Any) -> Mismatch | None:
         """Where and why `value` does not fit; None fits."""

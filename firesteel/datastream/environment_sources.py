@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from firesteel.common.declared_form import declared_form
 from firesteel.common.io import InputFormat
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.watermark import NoWatermarksGenerator
@@ -207,6 +208,8 @@ class EnvironmentSources(ABC):
     def _from_values(self, method: str, values: list[Any], type_info: TypeInformation | None) -> DataStream:
         arguments.type_information(method, "type_info", type_info)
         if type_info is not None:
+            form = declared_form(type_info)
+            values = values if form is None else list(map(form, values))
             for index, value in enumerate(values):
                 type_info.ensure(value, f"{method}: element {index}")
         return self._add_source("Collection Source", CollectionSource(values), type_info, single=True)

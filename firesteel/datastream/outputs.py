@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, overload
 
 from firesteel.connectors.base import SupportsPreprocessing
+from firesteel.connectors.files.sink import StreamingFileSink
 from firesteel.datastream import arguments
 from firesteel.datastream.collect import CloseableIterator, ResultBuffer
 from firesteel.datastream.driver_sinks import ListSink, PrintSink
@@ -83,10 +84,14 @@ class StreamOutputs(ABC):
     def _end_with(self, sink: Sink) -> OperatorTransformation:
         sink = sink.for_operator()
         has_committer = type(sink).create_committer is not Sink.create_committer
+        committer = sink.create_committer
+        if isinstance(sink, StreamingFileSink):
+            checkpointed = self._environment.get_checkpoint_config().is_checkpointing_enabled
+            committer = partial(sink.create_committer, checkpointed)
         return self._end(
             type(sink).__name__,
             partial(SinkWriterOperator, sink),
-            committer_factory=sink.create_committer if has_committer else None,
+            committer_factory=committer if has_committer else None,
         )
 
     @overload

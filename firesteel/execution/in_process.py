@@ -8,6 +8,7 @@ from typing import Any
 
 from firesteel.common import Configuration, JobClient
 from firesteel.common.options import SAVEPOINT_DIR
+from firesteel.execution.archives import UnpackedArchives
 from firesteel.execution.driver import EpochOrder, JobDriver
 from firesteel.execution.host import (
     LevelResult,
@@ -32,6 +33,7 @@ class InProcessCluster:
 
     def __init__(self, plan: JobPlan, job_id: str) -> None:
         self._plan = worker_plan(plan, job_id)
+        self._archives = UnpackedArchives(plan.configuration)
         self._host = SubtaskHost()
         self._host.add_plan(self._plan)
 
@@ -63,7 +65,10 @@ class InProcessCluster:
 
     def close(self) -> list[str]:
         """Close all functions."""
-        return self._host.close_job(self._plan.job_id)
+        try:
+            return self._host.close_job(self._plan.job_id)
+        finally:
+            self._archives.close()
 
 
 def driver_results(rows: list[ChunkRow]) -> list[LevelResult]:

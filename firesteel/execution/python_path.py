@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from firesteel.common import Configuration
-from firesteel.common.options import LIB_DIR, PYTHON_ARCHIVES, PYTHON_FILES, PYTHON_REQUIREMENTS
+from firesteel.common.options import LIB_DIR, PYTHON_FILES, PYTHON_REQUIREMENTS
 from firesteel.common.warnings import warn_once
 from firesteel.errors import ConfigurationError
 from firesteel.state.work_directory import process_folder
@@ -54,9 +54,3 @@ def extend_own_path(configuration: Configuration) -> None:
     if library is not None:
         entries.append(library)
     sys.path.extend(entry for entry in entries if entry not in sys.path)
-    if configuration.get(PYTHON_ARCHIVES):
-        warn_once(
-            PYTHON_ARCHIVES.key,
-            f"{PYTHON_ARCHIVES.key}: archives are not unpacked when a job runs in-process, since its functions work in "
-            "the program's own working directory. Unpack them there.",
-        )

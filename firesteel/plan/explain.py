@@ -26,6 +26,8 @@ def execution_plan_json(plan: JobPlan) -> str:
                 "level": chain.level,
                 "made_at": operator.info.call_site,
             }
+            # No null, true or false: Python programs also read this with eval().
+            node = {key: value for key, value in node.items() if value is not None}
             if operator.keyed:
                 node["state_backend"] = plan.configuration.get(STATE_BACKEND)
             predecessors = _predecessors(plan, chain, operator)
@@ -37,13 +39,13 @@ def execution_plan_json(plan: JobPlan) -> str:
 
 def _predecessors(plan: JobPlan, chain: PlannedChain, operator: PlannedOperator) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = [
-        {"id": edge.operator, "ship_strategy": "FORWARD", "side": _side(0), "chained": True}
+        {"id": edge.operator, "ship_strategy": "FORWARD", "side": _side(0), "chained": 1}
         for edge in chain.chained_edges
         if edge.target == operator.id
     ]
     if operator is chain.operators[0]:
         found += [
-            {"id": edge.operator, "ship_strategy": edge.kind, "side": _side(edge.input_index), "chained": False}
+            {"id": edge.operator, "ship_strategy": edge.kind, "side": _side(edge.input_index), "chained": 0}
             for edge in plan.edges
             if edge.target == chain.id
         ]

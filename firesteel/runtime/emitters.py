@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator
+from operator import length_hint
 from typing import Any, NamedTuple
 
 from firesteel.errors import KeyError_, ProgramError, SerializationError
@@ -15,6 +16,7 @@ from firesteel.model.functions.adapt import describe
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.frozen_key import FrozenKey, frozen, has_list_key
 from firesteel.runtime.partitioners import Partitioning
 from firesteel.runtime.records import all_copied, copied, unchangeable
 from firesteel.state import codec
@@ -336,10 +338,7 @@ class HashEmitter(Emitter):
         try:
             self._route(batch)
         except TypeError as error:
-            refusal = self._refusal(batch.values)
-            if refusal is None:
-                raise
-            raise refusal from error
+            self._route_with_frozen_keys(batch, error)
         self._refuse_unstable(batch.values[0])
         for writer in self.writers:
             writer.pack_if_full()
@@ -384,6 +383,15 @@ class HashEmitter(Emitter):
         route = self._routes[key] = self._ways[subtask_of_key(key, self.targets, self._max_parallelism)]
         return route
 
+    def _route_with_frozen_keys(self, batch: Batch, error: TypeError) -> None:
+        """A key that is a list becomes a tuple. Only a job that has such keys pays for it, from the first one on."""
+        done = len(batch.values) - length_hint(self.cursor) - 1
+        if isinstance(self._select, FrozenKey) or not has_list_key(self._select, batch.values[done]):
+            refusal = self._refusal(batch.values)
+            raise error if refusal is None else refusal from error
+        self._select = FrozenKey(self._select)
+        self.emit(Batch(batch.values[done:], None if batch.timestamps is None else batch.timestamps[done:]))
+
     def _refuse_unstable(self, value: Any) -> None:
         """A selector that gives another key when asked again would tear a key apart."""
         key, again = self._select(value), self._select(value)
@@ -406,8 +414,8 @@ class HashEmitter(Emitter):
             except Exception:
                 return None
             try:
-                subtask_of_key(key, 1, 1)
-                hash(key)
+                subtask_of_key(frozen(key), 1, 1)
+                hash(frozen(key))
             except TypeError as reason:
                 return KeyError_(f"the key selector {describe(self._select)} gave a key that cannot be used: {reason}")
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from firesteel.common import Duration, Encoder, Row, Types, WatermarkStrategy
 from firesteel.datastream import ProcessFunction, StreamExecutionEnvironment
 from firesteel.datastream.connectors import BucketAssigner, FileSink, FileSource, StreamFormat, StreamingFileSink
 from firesteel.datastream.connectors.base import StreamTransformer
-from firesteel.datastream.connectors.file_system import FileCompactor, FileCompactStrategy
+from firesteel.datastream.connectors.file_system import FileCompactor, FileCompactStrategy, OutputFileConfig
 from firesteel.datastream.formats.parquet import ParquetBulkWriters, ParquetColumnarRowInputFormat
 from firesteel.testing import CRASH, EPOCH_CUT, InjectedFailure, ManualClock, element, processing_time, use_clock
 from tests.features.executors import MakeEnv, collect, on_both
@@ -168,8 +169,21 @@ def test_the_older_sink_is_added_like_a_function(env: StreamExecutionEnvironment
     env.from_collection(["a"]).add_sink(
         builder.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
     )
+    env.enable_checkpointing(1000)
     env.execute()
     assert folders(tmp_path) == {"": ["a"]}
+
+
+def test_the_older_sink_finishes_no_file_without_checkpoints(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+    with pytest.warns(DeprecationWarning):
+        builder = StreamingFileSink.for_row_format(str(tmp_path), Encoder.simple_string_encoder())
+    named = OutputFileConfig.builder().with_part_prefix("prefix").with_part_suffix(".suffix").build()
+    env.from_collection(["a", "b"]).add_sink(builder.with_output_file_config(named).build())
+    env.execute()
+    written = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [path.read_text() for path in written] == ["a\nb\n"]
+    assert re.fullmatch(r"\.prefix-.+\.suffix\.inprogress\.[-0-9a-f]{36}", written[0].name)
+    assert written[0].parent != tmp_path  # in its bucket
 
 
 class _Shouting(StreamTransformer):

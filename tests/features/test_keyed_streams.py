@@ -98,11 +98,10 @@ class WithoutValue:
 
 
 UNUSABLE = {
-    "list": (lambda n: [n], "a list cannot be a key"),
     "array": (lambda n: numpy.array([n, n]), "a ndarray cannot be a key"),
     "dict": (lambda n: {n: n}, "a dict cannot be a key"),
     "enum": (lambda n: Colour.RED, "an Enum cannot be a key"),
-    "list in a tuple": (lambda n: (n, [n]), "a list cannot be a key"),
+    "dict in a list": (lambda n: [{n: n}], "a dict cannot be a key"),
     "dataclass that can change": (lambda n: Changeable(n), "a Changeable cannot be a key"),
     "nan": (lambda n: float("nan"), "NaN cannot be a key"),
 }
@@ -125,9 +124,26 @@ def test_keys_that_cannot_be_used_are_refused_with_the_selector(env: StreamExecu
 @pytest.mark.feature("KS-02")
 def test_a_bad_key_is_refused_with_its_record(make_env: MakeEnv) -> None:
     numbers = make_env(2).from_collection(range(10))
-    with pytest.raises(JobFailedError, match="a list cannot be a key") as failure:
-        collect(numbers.key_by(lambda n: [n] if n == 4 else n).map(lambda n: n))
+    with pytest.raises(JobFailedError, match="a dict cannot be a key") as failure:
+        collect(numbers.key_by(lambda n: {n: n} if n == 4 else n).map(lambda n: n))
     assert str(failure.value).endswith("record:   4")
+
+
+class CountPerKey(KeyedProcessFunction):
+    def open(self, runtime_context):
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.INT()))
+
+    def process_element(self, value, ctx):
+        self.count.update((self.count.value() or 0) + 1)
+        yield ctx.get_current_key(), self.count.value()
+
+
+@on_both
+@pytest.mark.feature("KS-02")
+def test_a_list_is_a_key_by_its_items(make_env: MakeEnv) -> None:
+    numbers = make_env(2).from_collection(range(6))
+    counts = collect(numbers.key_by(lambda n: [n % 2, "odd" if n % 2 else "even"]).process(CountPerKey()))
+    assert sorted(counts) == [((n, name), count) for n, name in ((0, "even"), (1, "odd")) for count in (1, 2, 3)]
 
 
 @on_both

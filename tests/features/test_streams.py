@@ -384,7 +384,7 @@ def make_wheel(folder: Path, name: str, code: str) -> None:
         wheel.writestr(f"{information}/RECORD", "")
 
 
-@pytest.mark.parametrize("executor", ["spark"], indirect=True)
+@pytest.mark.parametrize("executor", ["in-process", "spark"], indirect=True)
 def test_archives_are_unpacked_below_the_working_directory_of_the_functions(
     env: StreamExecutionEnvironment, tmp_path: Path
 ) -> None:
@@ -393,14 +393,7 @@ def test_archives_are_unpacked_below_the_working_directory_of_the_functions(
     env.add_python_archive(str(tmp_path / "rates.zip"), "rates")
     priced = env.from_collection([4]).map(lambda price: price * float(Path("rates/eur.txt").read_text()))
     assert collect(priced) == [5.0]
-
-
-def test_archives_have_no_effect_in_process_and_say_so(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "rates.zip", "w") as archive:
-        archive.writestr("eur.txt", "1.25")
-    env.add_python_archive(str(tmp_path / "rates.zip"))
-    with pytest.warns(FiresteelWarning, match=r"python\.archives: archives are not unpacked"):
-        assert collect(env.from_collection([4])) == [4]
+    assert not Path("rates").exists()
 
 
 class EndToEnd(KeyedProcessFunction):

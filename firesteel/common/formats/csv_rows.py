@@ -17,12 +17,13 @@ from firesteel.common.typeinfo import (
     RowTypeInfo,
     TupleTypeInfo,
     TypeInformation,
+    Types,
     _ArrayTypeInfo,
 )
 from firesteel.common.types import Row
 from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
-__all__ = ["CsvDialect", "CsvRowDeserializationSchema", "CsvRowSerializationSchema", "cell_reader", "cell_writer"]
+__all__ = ["CsvDialect", "CsvRowDeserializationSchema", "CsvRowSerializationSchema", "cell_reader", "column_writer"]
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,37 @@ class CsvDialect:
         }
 
     def line(self, cells: Sequence[str]) -> str:
-        """One line, with its end.
+        """One line of cells that are quoted already where they need it, with its end."""
+        return self.delimiter.join(cells) + self.line_delimiter
 
-        :raises TypeMismatchError: A value holds a delimiter, and there is nothing to quote or escape it with.
+    def quoted(self, text: str) -> str:
+        """The text as Flink's CSV writer quotes it.
+
+        It does not look closely: whatever is long, or holds a character that sorts before the delimiter or the quote,
+        stands in quotes. Readers do not mind.
         """
-        text = io.StringIO()
-        try:
-            csv.writer(text, lineterminator=self.line_delimiter, **self.options()).writerow(cells)
-        except csv.Error as error:
-            raise TypeMismatchError(
-                f"the values {list(cells)!r:.80} cannot be written as CSV: {error}. Set a quote or escape character."
-            ) from error
-        return text.getvalue()
+        if self.quote is None:
+            return self._escaped(text)
+        if not self._may_need_quotes(text):
+            return text
+        if self.escape is not None and self.escape != self.quote:
+            text = text.replace(self.escape, self.escape * 2)
+        return self.quote + text.replace(self.quote, self.quote * 2) + self.quote
+
+    def _escaped(self, text: str) -> str:
+        if self.escape is None:
+            return text
+        special = (self.escape, self.delimiter, "\r", "\n")
+        return "".join(self.escape + character if character in special else character for character in text)
+
+    def _may_need_quotes(self, text: str) -> bool:
+        if len(text) > _LOOKED_AT:
+            return True
+        last_unsafe = max(self.delimiter, self.quote or "", *self.line_delimiter, "\r")
+        return any(character <= last_unsafe or character in ("\\", self.escape) for character in text)
+
+
+_LOOKED_AT = 24
 
 
 def one_character(method: str, value: Any) -> str:
@@ -208,7 +228,8 @@ class CsvRowSerializationSchema(SerializationSchema):
         self._dialect = dialect or CsvDialect()
         self._names = self._type_info.get_field_names()
         self._writers = [
-            cell_writer(kind, self._dialect, name) for name, kind in zip(self._names, self._type_info.get_field_types())
+            column_writer(kind, self._dialect, name)
+            for name, kind in zip(self._names, self._type_info.get_field_types())
         ]
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -250,7 +271,7 @@ class CsvRowSerializationSchema(SerializationSchema):
             return self
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
-            """Never quote: a value that would need it is an error."""
+            """Never quote: a value that holds a delimiter is written as it is, and read as two."""
             self._dialect = replace(self._dialect, quote=None)
             return self
 
@@ -323,6 +344,34 @@ def _part_reader(kind: TypeInformation, dialect: CsvDialect, where: str) -> Call
         return tuple(values) if names is None else Row(*names)(*values)
 
     return read
+
+
+def column_writer(kind: TypeInformation, dialect: CsvDialect, where: str) -> Callable[[Any], str]:
+    """How a value of a type becomes a cell of a line: as its text, in quotes where that may be needed.
+
+    :raises UnsupportedError: The type has no form in CSV.
+    """
+    write = cell_writer(kind, dialect, where)
+    inner = kind.value_type_info if isinstance(kind, NullableTypeInfo) else kind
+    if inner in _NEVER_QUOTED:
+        return write
+    return lambda value: write(None) if value is None else dialect.quoted(write(value))
+
+
+_NEVER_QUOTED = tuple(
+    make()
+    for make in (
+        Types.BOOLEAN,
+        Types.BYTE,
+        Types.SHORT,
+        Types.INT,
+        Types.LONG,
+        Types.FLOAT,
+        Types.DOUBLE,
+        Types.BIG_INT,
+        Types.BIG_DEC,
+    )
+)
 
 
 def cell_writer(kind: TypeInformation, dialect: CsvDialect, where: str) -> Callable[[Any], str]:

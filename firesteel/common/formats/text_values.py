@@ -6,11 +6,11 @@ import base64
 import binascii
 import datetime
 import decimal
-import math
 from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.formats.fields import Unreadable
+from firesteel.common.java_text import double_text, float_text
 from firesteel.common.time import Instant
 from firesteel.common.typeinfo import (
     BasicType,
@@ -144,12 +144,6 @@ _BASIC_READERS: dict[BasicType, Callable[[str], Any]] = {
 # --- writing ------------------------------------------------------------------------------------------
 
 
-def _write_float(value: float) -> str:
-    if math.isfinite(value):
-        return repr(float(value))
-    return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
-
-
 def _write_instant(value: Instant) -> str:
     moment = _EPOCH + datetime.timedelta(seconds=value.seconds)
     fraction = f".{value.nanos:09d}".rstrip("0") if value.nanos else ""
@@ -158,8 +152,8 @@ def _write_instant(value: Instant) -> str:
 
 _BASIC_WRITERS: dict[BasicType, Callable[[Any], str]] = {
     BasicType.BOOLEAN: lambda value: "true" if value else "false",
-    BasicType.FLOAT: _write_float,
-    BasicType.DOUBLE: _write_float,
+    BasicType.FLOAT: float_text,
+    BasicType.DOUBLE: lambda value: double_text(float(value)),
     BasicType.BIG_DEC: lambda value: format(value, "f"),
     BasicType.INSTANT: _write_instant,
 }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 from typing import Any
 
 from firesteel.common.formats.avro_rows import AvroSchema
+from firesteel.common.types import Row
 from firesteel.connectors.files.columns import Column, apply, each
-from firesteel.errors import ConfigurationError, UnsupportedError
+from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
 __all__ = ["record_columns"]
 
@@ -27,6 +30,7 @@ def _arrow_types() -> dict[str, Any]:
     import pyarrow as pa
 
     return {
+        "null": pa.null(),
         "boolean": pa.bool_(),
         "int": pa.int32(),
         "long": pa.int64(),
@@ -66,15 +70,13 @@ class _Columns:
     def _column(self, definition: Any, where: str, above: tuple[int, ...]) -> Column:
         import pyarrow as pa
 
-        if isinstance(definition, str):
-            definition = self._named.get(definition.rpartition(".")[2], {"type": definition})
+        definition = self._resolved(definition)
         if isinstance(definition, list):
             some = [part for part in definition if part != "null"]
-            if len(some) != 1:
-                raise UnsupportedError(
-                    f"field {where!r} has a choice of types, which has no column: only null and one."
-                )
-            return self._column(some[0], where, above)
+            if len(some) == 1:
+                return self._column(some[0], where, above)
+            members = [self._column(part, where, above) for part in some]
+            return _choice([self._resolved(part) for part in some], members, where) if some else self._null()
         kind = definition["type"]
         if isinstance(kind, (dict, list)):
             return self._column(kind, where, above)
@@ -88,6 +90,15 @@ class _Columns:
         if "name" in definition:
             self._remember(definition)
         return self._simple(definition, kind, where), None, None
+
+    def _resolved(self, definition: Any) -> Any:
+        """The definition of a type that may be given by its name."""
+        if isinstance(definition, str):
+            return self._named.get(definition.rpartition(".")[2], {"type": definition})
+        return definition
+
+    def _null(self) -> Column:
+        return self._types["null"], None, None
 
     def _simple(self, definition: dict[str, Any], kind: str, where: str) -> Any:
         import pyarrow as pa
@@ -122,3 +133,69 @@ def _map(item: Column) -> Column:
         lambda value: [(key, apply(there, held)) for key, held in value.items()],
         lambda pairs: {key: apply(back, held) for key, held in pairs},
     )
+
+
+def _choice(definitions: list[dict[str, Any]], members: list[Column], where: str) -> Column:
+    """A choice of several types, in the form that Avro's own writer of Parquet gives it: a group with one member."""
+    import pyarrow as pa
+
+    names = [f"member{index}" for index in range(len(members))]
+
+    def there(value: Any) -> dict[str, Any]:
+        for name, definition, member in zip(names, definitions, members):
+            if _fits(value, definition):
+                return {name: apply(member[1], value)}
+        kinds = ", ".join(str(definition["type"]) for definition in definitions)
+        raise TypeMismatchError(f"field {where!r} is one of {kinds}, got {value!r:.80} ({type(value).__name__}).")
+
+    def back(group: dict[str, Any]) -> Any:
+        held = ((group.get(name), member) for name, member in zip(names, members))
+        return next((apply(member[2], value) for value, member in held if value is not None), None)
+
+    return pa.struct([pa.field(name, member[0]) for name, member in zip(names, members)]), there, back
+
+
+_CLASSES: dict[str, Any] = {
+    "boolean": bool,
+    "int": int,
+    "long": int,
+    "float": (float, int),
+    "double": (float, int),
+    "string": str,
+    "enum": str,
+    "bytes": (bytes, bytearray),
+    "fixed": (bytes, bytearray),
+    "array": (list, tuple),
+    "map": dict,
+    "record": (dict, Row),
+}
+_OF_LOGICAL_TYPES: dict[str, Any] = {
+    "date": datetime.date,
+    "time-millis": datetime.time,
+    "time-micros": datetime.time,
+    "decimal": decimal.Decimal,
+}
+
+
+def _fits(value: Any, definition: dict[str, Any]) -> bool:
+    """Whether a value is one of a member of a choice. The first that fits is taken, as the schema lists them."""
+    kind, logical = definition["type"], definition.get("logicalType", "")
+    expected: Any = _OF_LOGICAL_TYPES.get(logical, _CLASSES.get(kind))
+    if "timestamp" in logical:
+        expected = datetime.datetime
+    of_class = expected is not None and isinstance(value, expected)
+    if not of_class or (isinstance(value, bool) and expected is not bool):
+        return False
+    return logical in _OF_LOGICAL_TYPES or _fits_closely(value, kind, definition)
+
+
+def _fits_closely(value: Any, kind: str, definition: dict[str, Any]) -> bool:
+    if kind == "int":
+        return bool(-(2**31) <= value < 2**31)
+    if kind == "enum":
+        return value in list(definition["symbols"])
+    if kind == "fixed":
+        return len(value) == int(definition["size"])
+    if kind == "record" and isinstance(value, dict):
+        return set(value) <= {field["name"] for field in definition["fields"]}
+    return True

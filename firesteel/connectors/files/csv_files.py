@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import IO, Any, BinaryIO
 
-from firesteel.common.formats.csv_rows import CsvDialect, cell_reader, cell_writer, one_character
+from firesteel.common.formats.csv_rows import CsvDialect, cell_reader, column_writer, one_character
 from firesteel.common.formats.fields import Unreadable, field_values
 from firesteel.common.serialization import BulkWriter, BulkWriterFactory
 from firesteel.common.typeinfo import BasicTypeInfo, RowTypeInfo, TypeInformation, Types
@@ -350,10 +350,10 @@ class _CsvWriter(BulkWriter):
         self._dialect = settings.dialect
         self._names = [column.name for column in schema._columns]
         self._writers = [
-            cell_writer(column.kind, _dialect_of(column, settings), column.name) for column in schema._columns
+            column_writer(column.kind, _dialect_of(column, settings), column.name) for column in schema._columns
         ]
         if settings.use_header:
-            stream.write(self._dialect.line(self._names).encode())
+            stream.write(self._dialect.line(list(map(self._dialect.quoted, self._names))).encode())
 
     def add_element(self, element: Any) -> None:
         values = field_values(element, self._names, "CSV")

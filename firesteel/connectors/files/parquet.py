@@ -136,16 +136,21 @@ class _AvroParquetFormat(StreamFormat):
     def read_records(self, stream: IO[bytes]) -> Iterator[dict[str, Any]]:
         import pyarrow.parquet as pq
 
-        wanted = record_columns(self._schema)
+        columns = record_columns(self._schema)
         file = pq.ParquetFile(stream)
-        if missing := [name for name in wanted if name not in file.schema_arrow.names]:
+        # Avro's own writer leaves out fields that are always null.
+        absent = {name for name in columns if name not in file.schema_arrow.names}
+        if missing := [name for name in absent if str(columns[name][0]) != "null"]:
             raise TypeMismatchError(
                 f"a Parquet file has no column {', '.join(missing)}; its columns are "
                 f"{', '.join(file.schema_arrow.names)}. Change the Avro schema, or read other files."
             )
+        wanted = {name: back for name, (_, _, back) in columns.items() if name not in absent}
         for batch in file.iter_batches(columns=list(wanted)):
-            parts = [decoded(batch.column(name), back) for name, (_, _, back) in wanted.items()]
-            yield from (dict(zip(wanted, values)) for values in zip(*parts))
+            parts = [decoded(batch.column(name), back) for name, back in wanted.items()]
+            for values in zip(*parts):
+                record = dict(zip(wanted, values))
+                yield record if not absent else {name: record.get(name) for name in columns}
 
 
 class _RowWriterFactory(BulkWriterFactory):

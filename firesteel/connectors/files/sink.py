@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from firesteel.connectors.files.compaction import ConcatFileCompactor, FileCompa
 from firesteel.connectors.files.rolling import OnCheckpointRollingPolicy, OutputFileConfig, RollingPolicy
 from firesteel.connectors.files.staging import SinkRun
 from firesteel.connectors.files.storage import check_path
-from firesteel.connectors.files.writer import FileCommitter, FileSinkSettings, FileWriter
+from firesteel.connectors.files.writer import FileCommitter, FileSinkSettings, FileWriter, UnfinishedFiles
 from firesteel.errors import ConfigurationError, UnsupportedError
 from firesteel.model.sink import Committer, Sink, SinkWriter
 
@@ -208,7 +209,11 @@ class FileSink(Sink, SupportsPreprocessing):
 
 
 class StreamingFileSink(FileSink):
-    """The older name of :class:`FileSink`, with its older builders. Deprecated in Flink; give it to ``add_sink``."""
+    """The older name of :class:`FileSink`, with its older builders. Deprecated in Flink; give it to ``add_sink``.
+
+    Files are finished by checkpoints. In a job without any they stay as they are while they are written, as in Flink:
+    hidden in their folders, as ``.part-....inprogress....``. :class:`FileSink` shows them at the end.
+    """
 
     class BaseBuilder(_Builder):
         """What both builders have in common."""
@@ -237,6 +242,15 @@ class StreamingFileSink(FileSink):
             """Bulk formats take ``RollingPolicy.on_checkpoint_rolling_policy()`` only, which they have anyway."""
             super().with_rolling_policy(_expect_bulk_policy("with_rolling_policy", policy))
             return self
+
+    def create_committer(self, checkpointed: Callable[[], bool] | None = None) -> Committer:
+        """What shows the files.
+
+        :param checkpointed: Whether the job makes checkpoints; if not, nothing is shown.
+        """
+        if checkpointed is None or checkpointed():
+            return super().create_committer()
+        return UnfinishedFiles(self._settings)
 
     @staticmethod
     def for_row_format(base_path: str, encoder: Encoder) -> StreamingFileSink.DefaultRowFormatBuilder:  # type: ignore[override]

@@ -20,7 +20,7 @@ from firesteel.errors import CheckpointError, ProgramError, StateMigrationError
 from firesteel.model.functions import RuntimeContext
 from firesteel.model.sink import Committer, SinkWriter, WriterContext
 
-__all__ = ["FileCommitter", "FileSinkSettings", "FileWriter"]
+__all__ = ["FileCommitter", "FileSinkSettings", "FileWriter", "UnfinishedFiles"]
 
 log = logging.getLogger("firesteel.connectors.files")
 
@@ -316,3 +316,16 @@ class FileCommitter(Committer):
     def close(self) -> None:
         """Tidy up the hidden place."""
         Staging.prune(self._storage, self._base, self._run)
+
+
+class UnfinishedFiles(FileCommitter):
+    """Moves files to their folders, but leaves them hidden there: nothing has made them final."""
+
+    def commit(self, committables: Sequence[dict[str, Any]]) -> None:
+        """Move the files that have not been moved yet."""
+        super().commit([{**each, "final": _hidden(each["final"])} for each in committables])
+
+
+def _hidden(path: str) -> str:
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/.{name}.inprogress.{uuid.uuid5(uuid.NAMESPACE_URL, path)}"

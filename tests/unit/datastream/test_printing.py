@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import datetime
+import pickle
 import re
 from typing import Any
 
 import pytest
 
 from firesteel.common import Row, RowKind, Types
+from firesteel.common.typeinfo import ExternalTypeInfo
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.driver_sinks import PrintSink
 from firesteel.datastream.formatting import LineFormat
@@ -57,7 +60,20 @@ WIDE = Types.ROW([Types.LIST(Types.INT()), Types.MAP(Types.STRING(), Types.BOOLE
         (None, None, "None"),
         (None, Row(id=1, name="a"), "Row(id=1, name='a')"),
         (Types.STRING(), "a", "a"),
-        (Types.BOOLEAN(), True, "True"),
+        (Types.BOOLEAN(), True, "true"),
+        (Types.DOUBLE(), 1e10, "1.0E10"),
+        (Types.DOUBLE(), 3, "3.0"),
+        (Types.FLOAT(), 0.1, "0.1"),
+        (Types.PRIMITIVE_ARRAY(Types.BYTE()), b"ab\xff", "[97, 98, -1]"),
+        (Types.MAP(Types.STRING(), Types.INT()), {"a": 1}, "{a=1}"),
+        (Types.LIST(Types.STRING()), ["a", None], "[a, null]"),
+        (Types.LIST(Types.LIST(Types.DOUBLE())), [[1e10], []], "[[1.0E10], []]"),
+        (Types.SQL_TIMESTAMP(), datetime.datetime(2018, 3, 11, 3), "2018-03-11 03:00:00.0"),
+        (Types.SQL_TIME(), datetime.time(12, 0, 0, 123000), "12:00:00"),
+        (Types.SQL_DATE(), datetime.date(2014, 9, 13), "2014-09-13"),
+        (Types.NULLABLE(Types.BOOLEAN()), None, "null"),
+        (ExternalTypeInfo(Types.BOOLEAN()), False, "false"),
+        (Types.PICKLED_BYTE_ARRAY(), [True, None], "[True, None]"),
         (PAIR, (1, "a"), "(1,a)"),
         (ROW, Row(id=1, name="a"), "+I[1, a]"),
         (ROW, Row(name="a", id=1), "+I[1, a]"),
@@ -70,6 +86,11 @@ WIDE = Types.ROW([Types.LIST(Types.INT()), Types.MAP(Types.STRING(), Types.BOOLE
 )
 def test_records_look_as_in_flink(declared: Any, record: Any, text: str) -> None:
     assert LineFormat(declared, "print()")(record) == text
+
+
+def test_a_format_travels_to_the_workers_after_it_was_used() -> None:
+    line_format = LineFormat(PAIR, "print()")
+    assert pickle.loads(pickle.dumps(line_format))((1, "a")) == line_format((1, "a")) == "(1,a)"
 
 
 @pytest.mark.feature("TY-07")

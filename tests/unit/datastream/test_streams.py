@@ -447,3 +447,9 @@ def test_the_plan_shows_operators_and_edges(env: StreamExecutionEnvironment, num
     assert [node["parallelism"] for node in plan["nodes"]] == [1, 2, 2, 2]
     strategies = [node.get("predecessors", [{}])[0].get("ship_strategy") for node in plan["nodes"]]
     assert strategies == [None, "REBALANCE", "HASH", "FORWARD"]
+
+
+def test_the_plan_can_be_read_with_eval_too(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+    numbers.union(numbers.map(AddOne())).key_by(lambda n: n).process(KeyedPass()).print()
+    text = env.get_execution_plan()
+    assert eval(text, {}) == json.loads(text)

@@ -231,6 +231,62 @@ def test_avro_records_in_parquet_files() -> None:
         list(AvroParquetReaders.for_generic_record(other).read_records(stream))
 
 
+CHOICES = """{"type": "record", "name": "R", "fields": [
+    {"name": "nothing", "type": "null"},
+    {"name": "never", "type": ["null"]},
+    {"name": "one", "type": ["int", "long", "double", "string", "boolean", "bytes", "null"]},
+    {"name": "some", "type": {"type": "array", "items": ["int", "string"]}},
+    {"name": "held", "type": [
+        {"type": "record", "name": "A", "fields": [{"name": "x", "type": "int"}, {"name": "gone", "type": "null"}]},
+        {"type": "enum", "name": "E", "symbols": ["UP", "DOWN"]},
+        {"type": "fixed", "name": "F", "size": 2},
+        {"type": "int", "logicalType": "date"},
+        {"type": "map", "values": "string"}]}
+]}"""
+
+
+def test_choices_and_nulls_of_avro_in_parquet_files() -> None:
+    schema = AvroSchema.parse_string(CHOICES)
+    ones = [1, 2**40, 0.5, "text", True, b"raw", None]
+    helds = [
+        {"x": 1, "gone": None},
+        "UP",
+        b"ab",
+        datetime.date(2020, 2, 29),
+        {"k": "v"},
+        {"x": 2, "gone": None},
+        "DOWN",
+    ]
+    records = [
+        {"nothing": None, "never": None, "one": one, "some": [1, "a"], "held": held} for one, held in zip(ones, helds)
+    ]
+    stream = written(AvroParquetWriters.for_generic_record(schema), records)
+    stream.seek(0)
+    read = list(AvroParquetReaders.for_generic_record(schema).read_records(stream))
+    assert read == records
+    assert [type(record["one"]) for record in read] == [type(one) for one in ones]
+    stream.seek(0)
+    group = pq.read_schema(stream).field("one").type
+    assert [group.field(index).name for index in range(3)] == ["member0", "member1", "member2"]
+
+
+def test_a_field_that_is_always_null_may_be_missing_from_the_file() -> None:
+    some = '{"type": "record", "name": "R", "fields": [{"name": "a", "type": "int"}]}'
+    more = some.replace("]}", ', {"name": "n", "type": "null"}]}')
+    stream = written(AvroParquetWriters.for_generic_record(AvroSchema.parse_string(some)), [{"a": 1}])
+    stream.seek(0)
+    assert list(AvroParquetReaders.for_generic_record(AvroSchema.parse_string(more)).read_records(stream)) == [
+        {"a": 1, "n": None}
+    ]
+
+
+def test_a_value_that_no_type_of_a_choice_takes_is_refused() -> None:
+    schema = AvroSchema.parse_string(CHOICES)
+    record = {"nothing": None, "never": None, "one": {1}, "some": [], "held": "UP"}
+    with pytest.raises(TypeMismatchError, match="'one'"):
+        written(AvroParquetWriters.for_generic_record(schema), [record])
+
+
 ORC_TYPE = Types.ROW_NAMED(
     ["id", "name", "at", "when", "list", "map", "row"],
     [
