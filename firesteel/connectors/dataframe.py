@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import threading
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +28,8 @@ __all__ = ["DataFrameSource", "rows_to_dataframe"]
 _ROW_GROUP_BYTES = 16 * 1024 * 1024  # a row group is the unit of parallel reading
 _BATCH_ROWS = 8192
 _WAITING_BATCHES = 4
+_SECONDS_TO_REST = 30.0
+"""How long a streaming query may take to come to the end of a micro-batch when it is to be stopped."""
 
 
 class DataFrameSource(Source):
@@ -103,7 +107,8 @@ class DataFrameSource(Source):
             name = f"firesteel-dataframe-{uuid.uuid4().hex}"
             if self._work_directory is None:
                 self._directory = os.path.join(process_folder("dataframe"), name)
-                weakref.finalize(self, shutil.rmtree, os.path.dirname(self._directory), ignore_errors=True)
+                done = weakref.finalize(self, shutil.rmtree, os.path.dirname(self._directory), ignore_errors=True)
+                done.atexit = False  # at the end of the program a query may still have to end
             else:
                 base = self._work_directory
                 self._directory = (base if "://" in base else os.path.abspath(base)).rstrip("/") + "/" + name
@@ -219,6 +224,9 @@ class _StreamingEnumerator(SplitEnumerator):
         self._changed = threading.Condition()
         self._written: dict[int, str] = {}
         self._stopped = False
+        self._resting = False
+        """Whether the query waits, with a micro-batch written, to be stopped."""
+        self._released = False
         self._query: Any = None
         self._last = -1  # the last micro-batch that has been handed out
         self._batches: dict[int, _Batch] = {}
@@ -255,6 +263,10 @@ class _StreamingEnumerator(SplitEnumerator):
         with self._changed:
             self._note(number)
             while len(self._written) >= _WAITING_BATCHES and not self._stopped:
+                self._changed.wait()
+            self._resting = self._stopped
+            self._changed.notify_all()
+            while self._resting and not self._released:
                 self._changed.wait()
 
     def discover_splits(self, now: int) -> Iterable[SourceSplit]:
@@ -298,10 +310,27 @@ class _StreamingEnumerator(SplitEnumerator):
                 system.delete_dir(path)
 
     def close(self) -> None:
+        """Stop the query between two batches: one that is stopped while it writes tells of it in a thousand lines."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
-        if self._query is not None:
+        if self._query is None or not self._query.isActive:
+            return
+        deadline = time.monotonic() + _SECONDS_TO_REST
+        with self._changed:
+            while not self._resting and self._query.status["isTriggerActive"] and time.monotonic() < deadline:
+                self._changed.wait(0.05)
+        stopping = threading.Thread(target=self._stop, name="firesteel-stop-query", daemon=True)
+        stopping.start()
+        while stopping.is_alive() and self._query.isActive:
+            stopping.join(0.01)
+        with self._changed:
+            self._released = True
+            self._changed.notify_all()
+        stopping.join()
+
+    def _stop(self) -> None:
+        with contextlib.suppress(Exception):  # of a query that has failed: discover_splits tells why
             self._query.stop()
 
 

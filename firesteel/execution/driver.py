@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from firesteel.common import JobStatus
-from firesteel.common.options import PROGRESS
+from firesteel.common.options import CANCELLATION_TIMEOUT, PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
 from firesteel.common.warnings import FiresteelWarning
 from firesteel.errors import CheckpointError, FiresteelError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import processing_clock
+from firesteel.execution.ending import Interrupted, Terminated, watch_cancellation
 from firesteel.execution.feedback import FeedbackCoordinator
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.hints import JobHints
@@ -40,6 +41,7 @@ from firesteel.state.store import Manifest
 log = logging.getLogger("firesteel.driver")
 _POLL_SECONDS = 0.1
 _LONGEST_WAIT_SECONDS = 1.0
+_ENDED_FROM_OUTSIDE = (JobCancelledError, KeyboardInterrupt, Terminated)
 _ABOUT_STORED_STATE = {error.__name__: error for error in (CheckpointError, StateMigrationError)}
 
 
@@ -64,6 +66,9 @@ class Cluster(Protocol):
 
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
         """Run an epoch. Failures of user code are results; anything else that goes wrong raises."""
+
+    def interrupt(self) -> None:
+        """Interrupt the functions of the running epoch, which then fails. May be called from any thread."""
 
     def close(self) -> list[str]:
         """Close all functions of the job. Returns what went wrong while closing."""
@@ -134,6 +139,7 @@ class JobDriver:
         """A BATCH job that fails reads everything anew: its output is handed out when it cannot come again."""
         codec.register_serializers(plan.settings.get("serializers", ()))  # collected records are unpacked here
         job.metrics.start(plan)
+        watch_cancellation(job, cluster.interrupt, configuration.get(CANCELLATION_TIMEOUT))
         job.checkpoints = self._checkpoints.completed
 
     def run(self) -> None:
@@ -151,7 +157,7 @@ class JobDriver:
             for sink in self._driver_sinks.values():
                 sink.finished(error)
             self._job.finish(int((time.monotonic() - started) * 1000), error)
-        if isinstance(error, KeyboardInterrupt):
+        if isinstance(error, (KeyboardInterrupt, Terminated)):
             raise error
 
     def _run_with_restarts(self, run: _Run) -> BaseException | None:
@@ -165,7 +171,11 @@ class JobDriver:
                 self._feedback.start(run.restore.driver.get("feedback") if run.restore else None)
                 self._run_epochs(run)
                 return self._cancellation() if self._job.cancel_requested else None
+            except Interrupted:
+                return self._cancel_now()
             except EpochFailedError as failure:
+                if self._job.cancel_requested:  # it has failed because it was interrupted, or it does not matter why
+                    return self._cancel_now()
                 cause = failure.cause
             except FiresteelWarning as warning:  # the user has made warnings errors
                 return _job_failure(warning)
@@ -181,6 +191,12 @@ class JobDriver:
             if self._job.cancel_requested:
                 self._checkpoints.commit_again()
                 return self._cancellation()
+
+    def _cancel_now(self) -> JobCancelledError:
+        """Cancel the job in the middle of an epoch: what came after the last checkpoint is forgotten."""
+        self._checkpoints.roll_back()
+        self._checkpoints.commit_again()
+        return self._cancellation()
 
     def _cancellation(self) -> JobCancelledError:
         return JobCancelledError(f"job {self._job.name!r} was cancelled")
@@ -422,12 +438,12 @@ class JobDriver:
         self._sources.close()
         for problem in self._close_cluster():
             log.warning("while closing job %s: %s", self._job.name, problem)
-        self._checkpoints.close(
-            finished=error is None, cancelled=isinstance(error, (JobCancelledError, KeyboardInterrupt))
-        )
+        suspended = self._job.terminated or isinstance(error, Terminated)
+        cancelled = isinstance(error, _ENDED_FROM_OUTSIDE) and not suspended
+        self._checkpoints.close(finished=error is None, cancelled=cancelled)
         self._job.refuse_savepoints()
         self._settle(error, before_closing=False)
-        if isinstance(error, (JobFailedError, JobCancelledError, KeyboardInterrupt)) or error is None:
+        if isinstance(error, (JobFailedError, *_ENDED_FROM_OUTSIDE)) or error is None:
             return error
         return _job_failure(error)
 
@@ -441,7 +457,7 @@ class JobDriver:
         if error is None:
             if not before_closing:
                 self._job.transition(JobStatus.FINISHED)
-        elif isinstance(error, (JobCancelledError, KeyboardInterrupt)):
+        elif isinstance(error, _ENDED_FROM_OUTSIDE):
             self._job.transition(JobStatus.CANCELLING if before_closing else JobStatus.CANCELED)
         else:
             self._job.transition(JobStatus.FAILING if before_closing else JobStatus.FAILED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from firesteel.common import Configuration, JobClient
 from firesteel.common.options import SAVEPOINT_DIR
 from firesteel.execution.archives import UnpackedArchives
 from firesteel.execution.driver import EpochOrder, JobDriver
+from firesteel.execution.ending import Interrupted, end_with_program, orderly_signals
 from firesteel.execution.host import (
     LevelResult,
     LevelTask,
@@ -36,9 +38,27 @@ class InProcessCluster:
         self._archives = UnpackedArchives(plan.configuration)
         self._host = SubtaskHost()
         self._host.add_plan(self._plan)
+        self._lock = threading.Lock()
+        self._thread: int | None = None
+        """The thread that runs an epoch now."""
 
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
         """Run all levels, each subtask in turn. Chunks are packed and unpacked as on Spark."""
+        self._thread = threading.get_ident()
+        try:
+            return self._run_levels(order)
+        finally:
+            thread, self._thread = self._thread, None
+            with self._lock:
+                _raise_in(thread, None)
+
+    def interrupt(self) -> None:
+        """Interrupt the function that runs now. One that waits for something notices when it has come."""
+        with self._lock:
+            if self._thread is not None:
+                _raise_in(self._thread, Interrupted)
+
+    def _run_levels(self, order: EpochOrder) -> list[LevelResult]:
         widths = self._plan.widths
         rows: list[list[ChunkRow]] = [[] for _ in range(widths[0])]
         for level, width in enumerate(widths):
@@ -71,6 +91,12 @@ class InProcessCluster:
             self._archives.close()
 
 
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Have Python raise an error in another thread as soon as that runs; None takes it back."""
+    what = ctypes.py_object() if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+
+
 def driver_results(rows: list[ChunkRow]) -> list[LevelResult]:
     """The results in the rows that reached the driver; of a failure that came several times, one."""
     poison = [row for row in rows if is_poison(row)]
@@ -89,7 +115,9 @@ class InProcessExecutor(Executor):
         job = Job(plan.name)
         driver = JobDriver(plan, InProcessCluster(plan, str(job.id)), job, driver_sinks)
         if detached:
+            end_with_program(job)
             threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
         else:
-            driver.run()
+            with orderly_signals():
+                driver.run()
         return EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any
 
 from firesteel.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
@@ -33,6 +34,10 @@ class Job:
         self._lock = threading.Lock()
         self._status = JobStatus.CREATED
         self._cancel_requested = threading.Event()
+        self._on_cancel: list[Callable[[], None]] = []
+        self._given_up = False
+        self.terminated = False
+        """Whether it ends because its process does: it may be taken up again, so its checkpoints stay."""
         self._wake = threading.Event()
         self._savepoints: list[SavepointRequest] | None = []
         """Savepoints that have been asked for; None once the job has ended."""
@@ -47,6 +52,8 @@ class Job:
     def transition(self, status: JobStatus) -> None:
         """Go over to another status; one that cannot follow is a bug of ours."""
         with self._lock:
+            if self._given_up:
+                return  # a thread that is still busy with it
             if status not in _TRANSITIONS.get(self._status, frozenset()):
                 raise FiresteelError(f"job {self.name!r} cannot go from {self._status.name} to {status.name}")
             self._status = status
@@ -55,6 +62,33 @@ class Job:
         """Ask the loop to end after the present epoch."""
         self._cancel_requested.set()
         self._wake.set()
+        with self._lock:
+            told, self._on_cancel = self._on_cancel, []
+        for tell in told:
+            tell()
+
+    def on_cancel(self, tell: Callable[[], None]) -> None:
+        """Have something called when the job is to end."""
+        self._on_cancel.append(tell)
+
+    def request_termination(self) -> None:
+        """Ask the loop to end because the process does."""
+        self.terminated = True
+        self.request_cancel()
+
+    def wait_for_end(self, seconds: float) -> bool:
+        """Whether the job has ended; waits for it, at most so long."""
+        return bool(wait([self._result], seconds).done)
+
+    def give_up(self) -> None:
+        """Count it as cancelled though a function does not end: one in this process cannot be killed."""
+        with self._lock:
+            if self._result.done():
+                return
+            self._given_up, self._status = True, JobStatus.CANCELED
+        self._result.set_exception(
+            JobCancelledError(f"job {self.name!r} was cancelled, but a function did not return and is still running")
+        )
 
     @property
     def cancel_requested(self) -> bool:
@@ -93,6 +127,8 @@ class Job:
 
     def finish(self, runtime_ms: int, error: BaseException | None) -> None:
         """The job has ended."""
+        if self._given_up:
+            return
         if error is None:
             self._result.set_result(JobExecutionResult(self.id, runtime_ms, self.metrics.counters()))
         else:

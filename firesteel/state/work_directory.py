@@ -48,13 +48,14 @@ def process_folder(purpose: str) -> str:
     mine = _of_process.get(os.getpid())
     if mine is None:
         mine = _of_process[os.getpid()] = WorkDirectory(None, "work")
-        atexit.register(_delete_of, os.getpid())
     return tempfile.mkdtemp(prefix=f"{purpose}-", dir=mine.path)
 
 
-def _delete_of(pid: int) -> None:
-    if pid == os.getpid() and pid in _of_process:
-        _of_process.pop(pid).delete()
+@atexit.register  # now and not with the first folder: so it is done after what uses folders has ended
+def _delete_mine() -> None:
+    mine = _of_process.pop(os.getpid(), None)
+    if mine is not None:
+        mine.delete()
 
 
 def _make(where: str, purpose: str) -> tuple[str, IO[str]]:

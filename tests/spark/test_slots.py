@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import os
 import secrets
+import signal
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -13,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Configuration
+from firesteel.common import Configuration, JobStatus
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.execution import ending
 
 
 def environment(spark: Any, **settings: str) -> StreamExecutionEnvironment:
@@ -107,3 +110,38 @@ def test_no_secret_is_in_an_argument_or_an_environment(spark: Any, monkeypatch: 
         assert forms and not [pid for form in forms for pid in listed(form)]
     finally:
         job.cancel().result()
+
+
+@pytest.mark.parametrize("reaction", ["loops", "waits", "ignores"])
+def test_cancel_returns_whatever_a_function_does_and_its_processes_are_gone(
+    reaction: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "EPOCH_SECONDS", 0.5)
+
+    def busy(value: int) -> int:
+        child = subprocess.Popen(["sleep", "1000"])  # what a function starts goes with it
+        (tmp_path / f"{os.getpid()}").touch()
+        (tmp_path / f"{child.pid}").touch()
+        (tmp_path / "busy").touch()
+        while reaction == "loops":
+            pass
+        if reaction == "ignores":
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGRTMIN])
+        while True:
+            time.sleep(1000)
+
+    env = StreamExecutionEnvironment.get_execution_environment(
+        Configuration.from_dict({"task.cancellation.timeout": "2 s"}), spark=spark
+    )
+    env.set_parallelism(1)
+    env.from_data_generator(lambda n: n, count=None).map(busy).print()
+    client = env.execute_async("busy")
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "busy").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+    client.cancel().result(60)
+
+    pids = [int(path.name) for path in tmp_path.iterdir() if path.name.isdigit()]
+    assert len(pids) == 2 and all(gone(pid) for pid in pids)
+    assert client.get_job_status().result() is JobStatus.CANCELED

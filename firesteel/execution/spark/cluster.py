@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import sys
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.common.options import CANCELLATION_INTERVAL, CANCELLATION_TIMEOUT
 from firesteel.execution.driver import EpochOrder
+from firesteel.execution.ending import EPOCH_SECONDS, Terminated
 from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
 from firesteel.execution.spark.dependencies import Dependencies
@@ -20,6 +24,10 @@ from firesteel.plan.job_plan import JobPlan
 from firesteel.state import codec
 
 _SECRET_BYTES = 32
+_SECONDS_TO_INTERRUPT = 20.0
+"""How long Spark may take to give up an epoch that it was told to."""
+_SECONDS_TO_CLOSE = 20.0
+"""How long Spark may take to have functions closed, besides the time that they have."""
 _TASKS_TO_REACH_ALL = 4
 """Tasks per executor when a job is closed: Spark places tasks as it likes, so several are needed to reach each one.
 A slot that is missed closes its functions when its executor ends."""
@@ -58,6 +66,7 @@ class SparkCluster:
         self._job_id = job_id
         # One thread for all epochs: a new one each time would cost a new connection to the JVM and a thread there.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="firesteel-epoch")
+        self._running: Future[list[Any]] | None = None
         self._name = plan.name
         self._context = context
         self._widths = [plan.width(level) for level in range(plan.level_count)]
@@ -86,19 +95,33 @@ class SparkCluster:
 
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
         """Run an epoch as one Spark job, in another thread so that Ctrl-C in the driver does not tear it apart."""
-        running = self._thread.submit(self._run_in_thread, order)
-        interrupted: KeyboardInterrupt | None = None
-        while not running.done():
+        self._running = self._thread.submit(self._run_in_thread, order)
+        interrupt: BaseException | None = None
+        deadline: float | None = None
+        interrupted = False
+        while not self._running.done():
             try:
-                running.exception()
-            except KeyboardInterrupt as interrupt:
-                if interrupted is not None:
-                    self._context.cancelJobGroup(self._job_id)
+                self._running.exception(None if deadline is None else max(0.0, deadline - time.monotonic()))
+            except TimeoutError:
+                if interrupted:
+                    break
+                self.interrupt()
+                interrupted, deadline = True, time.monotonic() + _SECONDS_TO_INTERRUPT
+            except (KeyboardInterrupt, Terminated) as second:
+                if interrupt is not None:
+                    self.interrupt()
                     raise
-                interrupted = interrupt  # let the epoch end; a second Ctrl-C ends it at once
-        if interrupted is not None:
-            raise interrupted
-        return driver_results([row for _, row in running.result()])
+                # Let the epoch end, if it does soon; a second Ctrl-C ends it at once.
+                interrupt, deadline = second, time.monotonic() + EPOCH_SECONDS
+        if interrupt is not None:
+            raise interrupt
+        return driver_results([row for _, row in self._running.result()])
+
+    def interrupt(self) -> None:
+        """Have Spark kill the tasks of the running epoch; the slots notice and interrupt their functions."""
+        if self._running is not None and not self._running.done():
+            with contextlib.suppress(Exception):  # if there is no Spark any more, there are no tasks either
+                self._context.cancelJobGroup(self._job_id)
 
     def _run_in_thread(self, order: EpochOrder) -> list[Any]:
         try:
@@ -144,6 +167,23 @@ class SparkCluster:
     def close(self) -> list[str]:
         """Close all functions of the job, in all slots."""
         self._thread.shutdown(wait=False)
+        closing: Future[list[str]] = Future()
+
+        def run() -> None:
+            try:
+                closing.set_result(self._close())
+            except BaseException as error:
+                closing.set_exception(error)
+
+        # In a thread that nobody has to wait for: Spark may be what does not answer any more.
+        threading.Thread(target=run, name="firesteel-close", daemon=True).start()
+        limit = self._settings.kill_seconds
+        try:
+            return closing.result(limit + _SECONDS_TO_CLOSE if limit else None)
+        except TimeoutError:
+            return ["Spark has not closed the job's functions in time"]
+
+    def _close(self) -> list[str]:
         tasks = 1 if self._local else _TASKS_TO_REACH_ALL * executor_count(self._context)
         everywhere = self._context.parallelize(range(tasks), tasks)
         problems: list[str] = everywhere.mapPartitionsWithIndex(close_job(self._settings)).collect()

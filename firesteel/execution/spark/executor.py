@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import signal
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
 from firesteel.common.options import SAVEPOINT_DIR
 from firesteel.execution.driver import JobDriver
+from firesteel.execution.ending import end_with_program, orderly_signals
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.spark import relay
 from firesteel.execution.spark.cluster import SparkCluster
@@ -65,21 +64,9 @@ class SparkExecutor(Executor):
         job = Job(plan.name)
         driver = JobDriver(plan, SparkCluster(plan, str(job.id), context, dependencies), job, driver_sinks)
         if detached:
+            end_with_program(job)
             threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
         else:
-            with _plain_interrupts():
+            with orderly_signals():
                 driver.run()
         return EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR))
-
-
-@contextmanager
-def _plain_interrupts() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt and nothing else: Spark's own handler would kill the running epoch."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import os
+import subprocess
 import sys
 from typing import Any
 
@@ -13,10 +16,17 @@ from firesteel.errors import ConfigurationError
 from firesteel.execution.spark.resources import is_local_master, local_cores
 from firesteel.execution.spark.starting import check_start, explained_start
 from firesteel.execution.spark.submission import is_submitted, is_submitted_to_cluster, submitted_settings
+from firesteel.state.work_directory import process_folder
 
 LOCAL_MASTER = "local[*]"
 """Where jobs run if nobody says where: on all cores of this machine."""
 
+_SECONDS_FOR_JAVA = 10
+_DAEMON = "firesteel.execution.spark.daemon"
+_SOCKETS = "spark.python.unix.domain.socket.dir"
+_SHORT_FOLDER = "/tmp"
+_LONGEST_FOLDER_OF_SOCKETS = 60
+"""A socket's path has at most 107 bytes, and Spark's names for sockets have 42."""
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 _SETTINGS = {
@@ -50,13 +60,18 @@ _LOCAL_SETTINGS = {
     # What is shuffled is pickled, goes to the next task at once, and never leaves the host's page cache.
     "spark.shuffle.compress": "false",
     "spark.shuffle.checksum.enabled": "false",
+    # Everything is in one process on one host: nobody else has to reach it, and nobody who does gets in. Spark makes up
+    # the secret; given as a setting, it would be seen among the arguments of the JVM.
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.authenticate": "true",
 }
 
 
 _CLUSTER_SETTINGS = {
     # The path of a Unix socket is short. Spark would take the JVM's temporary directory: on YARN that is the
     # container's own, and too long. Only the owner may connect, and names cannot be guessed.
-    "spark.python.unix.domain.socket.dir": "/tmp",
+    _SOCKETS: _SHORT_FOLDER,
 }
 
 
@@ -77,14 +92,29 @@ def spark_session(configuration: Configuration) -> Any:
     os.environ.setdefault("PYSPARK_PYTHON", _workers_python(configuration, submitted))
     if not is_submitted():
         check_start(master)
+    folder = None if is_submitted() or not is_local_master(master) else process_folder("spark")
     builder = SparkSession.builder
-    for key, value in new_session_settings(configuration, submitted, master).items():
+    for key, value in new_session_settings(configuration, submitted, master, folder).items():
         builder = builder.config(key, value)
     with explained_start(master):
         session = builder.getOrCreate()
+    if folder is not None:
+        atexit.register(_end_java, session, os.getpid())
     if not is_submitted() and not session.sparkContext.getConf().contains("spark.log.level"):
         session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def _end_java(session: Any, process: int) -> None:
+    """At the end of the program: end the JVM that was started for it, and wait for that, but not long."""
+    java = getattr(session.sparkContext._gateway, "proc", None)
+    if java is None or java.stdin is None or os.getpid() != process:
+        return
+    with contextlib.suppress(Exception):  # nobody is there any more to whom an error would matter
+        session.stop()
+    with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+        java.stdin.close()
+        java.wait(_SECONDS_FOR_JAVA)
 
 
 def running_session() -> Any | None:
@@ -145,17 +175,34 @@ def program_master(configuration: Configuration) -> str | None:
     return configuration.get(MASTER) or configuration.spark_options().get("spark.master")
 
 
-def new_session_settings(configuration: Configuration, submitted: dict[str, str], master: str) -> dict[str, str]:
-    """What a new session is told: by the program, and by us where neither the program nor Spark's own settings say."""
+def new_session_settings(
+    configuration: Configuration, submitted: dict[str, str], master: str, folder: str | None = None
+) -> dict[str, str]:
+    """What a new session is told: by the program, and by us where neither the program nor Spark's own settings say.
+
+    :param folder: For Spark's temporary files: it goes with this process, also if the JVM is killed.
+    """
     ours = {"spark.app.name": "firesteel", **settings_for(master)}
     asked = configuration.spark_options()
+    if folder is not None and len(folder) > _LONGEST_FOLDER_OF_SOCKETS:
+        ours[_SOCKETS] = _SHORT_FOLDER
     settings = {key: value for key, value in ours.items() if key not in submitted} | asked
     if is_submitted():
         settings.pop(_JAVA_OPTIONS, None)  # the JVM has been started with spark-submit's
     else:
         told = asked.get(_JAVA_OPTIONS) or submitted.get(_JAVA_OPTIONS) or ""
-        settings[_JAVA_OPTIONS] = f"{ours[_JAVA_OPTIONS]} {told}".strip()  # of two that contradict, the last one wins
+        if folder is not None and _workers_find(_DAEMON):
+            settings.setdefault("spark.python.daemon.module", _DAEMON)
+        temporary = "" if folder is None else f"-Djava.io.tmpdir={folder} -XX:-UsePerfData"
+        # Of two that contradict each other, the last one wins.
+        settings[_JAVA_OPTIONS] = " ".join(filter(None, (ours[_JAVA_OPTIONS], temporary, told)))
     return settings | {"spark.master": master}
+
+
+def _workers_find(module: str) -> bool:
+    """Whether the Python that will run Spark's workers on this host can import a module."""
+    command = [os.environ.get("PYSPARK_PYTHON", sys.executable), "-c", f"import {module}"]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _workers_python(configuration: Configuration, submitted: dict[str, str]) -> str:

@@ -24,6 +24,7 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from typing import Any
 
+from firesteel.execution.ending import Interrupted
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
 from firesteel.execution.worker_logging import set_up_logging
 from firesteel.runtime.emitters import ChunkRow
@@ -34,10 +35,6 @@ log = logging.getLogger("firesteel.slot")
 _PROBLEMS, _PROBLEM_LENGTH = 50, 1000
 """What goes wrong while closing has to fit into a pipe, since nobody reads it before the end."""
 _ABANDONED = getattr(signal, "SIGRTMIN", signal.SIGUSR2)
-
-
-class Interrupted(BaseException):
-    """Nobody waits for what the process is doing. It is no Exception: functions must not take it for one of theirs."""
 
 
 class SlotServer:

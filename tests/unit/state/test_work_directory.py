@@ -66,12 +66,16 @@ def test_what_another_user_puts_under_such_a_name_is_not_touched(
     assert (tmp_path / "target" / "precious" / "content").exists() and trap.exists()
 
 
-def test_folders_of_the_process_are_in_one_directory_that_goes_with_it(tmp_path: Path) -> None:
+def test_folders_of_the_process_are_in_one_directory_that_goes_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first, second = process_folder("ship"), process_folder("ship")
 
     assert first != second
     (only,) = tmp_path.glob("firesteel-*")
-    work_directory._delete_of(os.getpid() + 1)  # as in a process that was forked
+    with monkeypatch.context() as forked:
+        forked.setattr(os, "getpid", lambda: 1)
+        work_directory._delete_mine()
     assert os.path.isdir(first)
-    work_directory._delete_of(os.getpid())
+    work_directory._delete_mine()
     assert not only.exists()
