@@ -112,6 +112,11 @@ class CheckpointCoordinator:
             self._lock.keep(wall_clock_ms)
         manifest: Manifest | None = None
         if self.settings.recovery_path is not None:
+            if self._plan.batch_mode:
+                raise CheckpointError(
+                    "a job in BATCH mode reads its input from the beginning and cannot go on from "
+                    f"{self.settings.recovery_path} (execution.state-recovery.path). Set the runtime mode STREAMING"
+                )
             manifest = find_manifest(self.settings.recovery_path)
             self._claimed = manifest if self.settings.claim else None
         if self.store is not None:

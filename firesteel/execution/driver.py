@@ -221,7 +221,7 @@ class JobDriver:
             now = self._clock()
             self._sources.discover(now)
             self._poll_checkpoints()
-            savepoint = self._job.next_savepoint()
+            savepoint = self._next_savepoint()
             if run.first or savepoint is not None or self._has_work(now):
                 try:
                     ended = self._run_epoch(run, now, savepoint)
@@ -232,6 +232,18 @@ class JobDriver:
                 run.first = False
             else:
                 self._job.wait(self._seconds_to_wait(now))
+
+    def _next_savepoint(self) -> SavepointRequest | None:
+        savepoint = self._job.next_savepoint()
+        if savepoint is None or not self._plan.batch_mode:
+            return savepoint
+        savepoint.fail(
+            CheckpointError(
+                f"job {self._job.name!r} runs in BATCH mode, in which there are no savepoints: its input is being "
+                "sorted, and what has been read of it is not state. Set the runtime mode STREAMING"
+            )
+        )
+        return None
 
     def _has_work(self, now: int) -> bool:
         return (

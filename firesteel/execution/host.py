@@ -12,6 +12,7 @@ import time
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import firesteel.pyflink
@@ -25,6 +26,7 @@ from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, S
 from firesteel.state import codec
 from firesteel.state.choice import BackendChoice
 from firesteel.state.file_systems import S3Access, use_s3
+from firesteel.state.sorting import KeySorter
 from firesteel.state.store import CheckpointStore, Manifest
 
 DRIVER_LEVEL = 1 << 30
@@ -49,6 +51,10 @@ class WorkerPlan:
     object_reuse: bool
     """Whether operators hand records on as they are, not as copies."""
     auto_watermark_interval: int | None
+    sort_memory: int
+    """How many bytes the sorted input of a keyed operator takes in memory, in BATCH mode."""
+    work_directory: str | None
+    """Where local working files go; None means the system's temporary directory."""
     main_classes: bytes
     """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
     serializers: bytes
@@ -231,6 +237,7 @@ class SubtaskHost:
             auto_watermark_interval=plan.auto_watermark_interval,
             cached_files={name: _local_copy(path) for name, path in plan.cached_files.items()},
             backend_factory=plan.backend.factory(),
+            sorter_factory=partial(KeySorter, memory=plan.sort_memory, directory=plan.work_directory),
         )
         if task.restore is not None:
             store = CheckpointStore(task.restore.directory)

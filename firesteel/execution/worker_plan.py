@@ -20,6 +20,7 @@ from firesteel.common.options import (
     S3_ENDPOINT,
     S3_REGION,
     S3_SECRET_KEY,
+    SORT_MEMORY,
     STATE_BACKEND,
     WORK_DIR,
 )
@@ -47,6 +48,8 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
             if plan.configuration.contains_key(AUTO_WATERMARK_INTERVAL.key)
             else None
         ),
+        sort_memory=plan.configuration.get(SORT_MEMORY),
+        work_directory=plan.configuration.get(WORK_DIR),
         main_classes=_main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
         cached_files=plan.settings.get("cached_files", {}),

@@ -152,10 +152,11 @@ class FlatMapOperator(FunctionOperator):
 
 
 class ReduceOperator(FunctionOperator):
-    """The rolling reduce of a keyed stream: one result per record, or one per key at the end in BATCH mode."""
+    """The rolling reduce of a keyed stream: one result per record, or one per key in BATCH mode."""
 
     def __init__(self, function: ReduceFunction) -> None:
         super().__init__(function)
+        self._final: list[Any] = []
 
     def open(self) -> None:
         """Declare the state: one aggregate per key."""
@@ -179,12 +180,20 @@ class ReduceOperator(FunctionOperator):
         if not self.context.batch_mode:
             self.output.emit(Batch(results, batch.timestamps))
 
-    def finish(self) -> None:
-        """In BATCH mode: emit the aggregate of every key, in order of the keys where they have one."""
-        if self.context.batch_mode:
-            entries = self._table.entries
-            try:
-                keys = sorted(entries)
-            except TypeError:  # keys without an order: as they came
-                keys = list(entries)
-            self.output.emit(Batch([self.own(entries[key]) for key in keys], [MAX_WATERMARK] * len(keys)))
+    def end_key(self) -> None:
+        """In BATCH mode: the aggregate is final."""
+        assert self.context.keyed_state is not None
+        self._final.append(self.own(self._table.entries[self.context.keyed_state.scope.key]))
+        if len(self._final) >= self.context.batch_records:
+            self.end_epoch()
+
+    def end_epoch(self) -> None:
+        """Emit the final aggregates."""
+        if self._final:
+            final, self._final = self._final, []
+            self.output.emit(Batch(final, [MAX_WATERMARK] * len(final)))
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Results come before the watermark."""
+        self.end_epoch()
+        super().advance_watermark(watermark)

@@ -118,6 +118,8 @@ class InputSelectingOperator(Operator):
     What comes on the other input waits here, and is part of the snapshot. A watermark waits until nothing else does.
     """
 
+    takes_sorted_input = False  # the function says itself which input comes first
+
     def __init__(self, inner: FunctionOperator) -> None:
         self.inner = inner
         self._waiting: tuple[deque[Any], deque[Any]] = (deque(), deque())

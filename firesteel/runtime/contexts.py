@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from operator import index
 from typing import Any
 
-from firesteel.errors import NoKeyError
+from firesteel.common.time import MAX_WATERMARK
+from firesteel.errors import NoKeyError, TypeMismatchError
 from firesteel.metrics import MetricGroup
 from firesteel.model.functions import RuntimeContext
 from firesteel.model.functions.base import DistributedCache
@@ -26,10 +28,12 @@ from firesteel.model.timers import TimerService
 from firesteel.runtime.operator import Clock, Operator, OperatorContext
 from firesteel.state.backend import KeyedStateBackend, KeyScope
 from firesteel.state.handles import StateHandles
-from firesteel.state.timers import TimerQueue
+from firesteel.state.timers import Timer, TimerQueue
 
 # Called for a timer that fires, with the key in scope: (timestamp, key, namespace).
 TimerCallback = Callable[[int, Any, Any], None]
+_LOOK_EVERY = 256
+"""After so many timers it is looked whether the epoch's time is used up."""
 
 
 class SubtaskRuntimeContext(RuntimeContext):
@@ -115,6 +119,39 @@ class SubtaskRuntimeContext(RuntimeContext):
         return self._handles.get(descriptor)
 
 
+def timer_time(time: Any, method: str, operator: Operator) -> int:
+    """The time of a timer as int: numpy's whole numbers are fine, anything else is refused."""
+    if hasattr(time, "__index__") and not isinstance(time, bool):
+        return index(time)
+    raise TypeMismatchError(
+        f"{method}() in operator {operator.context.info.name!r} takes milliseconds as int, got "
+        f"{type(time).__name__}: {time!r:.100}. Convert it with int(...); a record has no timestamp (None) where no "
+        "timestamp assigner gave it one"
+    )
+
+
+def due_timers(queue: TimerQueue, until: int, clock: Clock) -> Iterator[Timer]:
+    """Take the timers that are due out of a queue, those registered meanwhile included.
+
+    At the end of all time a timer may register the next one without end. Then, when the epoch's time is used up, the
+    rest waits for the next epoch, and between epochs the job can be cancelled.
+    """
+    fired = 0
+    timer = queue.pop_due(until)
+    while timer is not None:
+        yield timer
+        fired += 1
+        if until == MAX_WATERMARK and fired % _LOOK_EVERY == 0 and clock.expired():
+            return
+        timer = queue.pop_due(until)
+
+
+def is_due(queue: TimerQueue, until: int) -> bool:
+    """Whether a timer is due."""
+    due = queue.next_timestamp()
+    return due is not None and due <= until
+
+
 class KeyedTimerService(TimerService):
     """Timers of a keyed operator: event-time and processing-time queues, for the key in scope.
 
@@ -139,35 +176,47 @@ class KeyedTimerService(TimerService):
 
     def register_event_time_timer(self, timestamp: int) -> None:
         """Call the function back when the watermark reaches ``timestamp``."""
+        if timestamp.__class__ is not int:
+            timestamp = timer_time(timestamp, "register_event_time_timer", self._operator)
         self._event_time.add(self._scope.key, self.namespace, timestamp)
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         """Call the function back when processing time reaches ``timestamp``."""
+        if timestamp.__class__ is not int:
+            timestamp = timer_time(timestamp, "register_processing_time_timer", self._operator)
         self._processing_time.add(self._scope.key, self.namespace, timestamp)
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Forget an event-time timer."""
+        if timestamp.__class__ is not int:
+            timestamp = timer_time(timestamp, "delete_event_time_timer", self._operator)
         self._event_time.remove(self._scope.key, self.namespace, timestamp)
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Forget a processing-time timer."""
+        if timestamp.__class__ is not int:
+            timestamp = timer_time(timestamp, "delete_processing_time_timer", self._operator)
         self._processing_time.remove(self._scope.key, self.namespace, timestamp)
 
     def fire_event_time(self, watermark: int, callback: TimerCallback) -> None:
-        """Fire all event-time timers up to ``watermark``, those registered meanwhile included."""
+        """Fire all event-time timers up to ``watermark``, those registered meanwhile included.
+
+        At the end of all time there may be no end of them: then as many as the epoch has time for.
+        """
         self._fire(self._event_time, watermark, callback)
+
+    def event_time_due(self, watermark: int) -> bool:
+        """Whether there are event-time timers that should have fired."""
+        return is_due(self._event_time, watermark)
 
     def fire_processing_time(self, now: int, callback: TimerCallback) -> None:
         """Fire all processing-time timers up to ``now``, those registered meanwhile included."""
         self._fire(self._processing_time, now, callback)
 
     def _fire(self, queue: TimerQueue, until: int, callback: TimerCallback) -> None:
-        timer = queue.pop_due(until)
-        while timer is not None:
-            key, namespace, timestamp = timer
+        for key, namespace, timestamp in due_timers(queue, until, self._clock):
             self._scope.key = key
             callback(timestamp, key, namespace)
-            timer = queue.pop_due(until)
 
     def next_processing_timer(self) -> int | None:
         """When the next processing-time timer is due."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
-from firesteel.common.time import MIN_WATERMARK
+from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import Batch
@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 Receiver = Callable[[Batch], None]
 
 
+def never() -> bool:
+    """For an epoch that may take as long as it wants."""
+    return False
+
+
 class Clock:
     """Processing time as the runtime sees it: set from outside at the start of each epoch, never read from a clock.
 
@@ -37,14 +42,17 @@ class Clock:
     :ivar previous_end: When the epoch before it ended. What had come until then has been seen.
     """
 
-    __slots__ = ("now", "previous_end")
+    __slots__ = ("expired", "now", "previous_end")
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
         self.previous_end = now
+        self.expired: Callable[[], bool] = never
+        """Whether the time of the epoch is used up: what can be continued in the next one should be."""
 
-    def begin_epoch(self, now: int, previous_end: int | None = None) -> None:
+    def begin_epoch(self, now: int, previous_end: int | None = None, expired: Callable[[], bool] | None = None) -> None:
         """Stand at the beginning of an epoch."""
+        self.expired = expired or never
         self.now = now
         self.previous_end = now if previous_end is None else previous_end
 
@@ -175,6 +183,9 @@ class Operator(ABC):
     cursor: Iterator[Any] | None = None
     """The iterator over the values of the batch in work: tells which record failed without any cost per record."""
 
+    takes_sorted_input = True
+    """Whether keyed input may be sorted for it in BATCH mode."""
+
     def setup(self, context: OperatorContext) -> None:
         """Called first. An operator that needs state declares it here or in :meth:`open`."""
         self.context = context
@@ -212,6 +223,18 @@ class Operator(ABC):
     def advance_status(self, idle: bool) -> None:
         """All inputs have become idle, or one of them active again."""
         self.output.emit_status(idle)
+
+    def end_key(self) -> None:
+        """In BATCH mode: all records of the key in scope have come. Fire its timers as at the end of all time.
+
+        Its state is forgotten afterwards.
+        """
+        return None
+
+    @property
+    def end_of_time_under_way(self) -> bool:
+        """Whether the last watermark has come, and more timers were due than could fire in one epoch."""
+        return self.watermark == MAX_WATERMARK > self.output.watermark
 
     def event_time_state(self) -> dict[str, Any]:
         """Where event time stands, for :meth:`resume_event_time`."""

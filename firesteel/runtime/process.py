@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
 
+from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.model.functions import KeyedProcessFunction, ProcessFunction
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
@@ -120,7 +121,15 @@ class TimerFiring(FunctionOperator):
         """Fire event-time timers, then pass the watermark on."""
         self.watermark = watermark
         self._fire(self.timers.fire_event_time, watermark, TimeDomain.EVENT_TIME)
-        self.output.emit_watermark(watermark)
+        if not self.timers.event_time_due(watermark):
+            self.output.emit_watermark(watermark)
+
+    def end_key(self) -> None:
+        """Fire all timers of the key: first those of event time."""
+        self.watermark = MAX_WATERMARK
+        self._fire(self.timers.fire_event_time, MAX_WATERMARK, TimeDomain.EVENT_TIME)
+        self._fire(self.timers.fire_processing_time, MAX_WATERMARK, TimeDomain.PROCESSING_TIME)
+        self.watermark = MIN_WATERMARK
 
     def advance_processing_time(self, now: int) -> None:
         """Fire processing-time timers."""

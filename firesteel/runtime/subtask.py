@@ -19,17 +19,20 @@ from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emit
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.input_gate import Channel, EdgeName, InputGate
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
-from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output
-from firesteel.runtime.partitioners import FORWARD
+from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, never
+from firesteel.runtime.partitioners import BROADCAST, FORWARD
 from firesteel.runtime.remarks import Remarks
 from firesteel.runtime.sinks import CollectOperator
+from firesteel.runtime.sorted_input import SortedInput
 from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
 from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import group_range
+from firesteel.state.one_key import OneKeyBackend
 from firesteel.state.operator_state import OperatorStateBackend
 from firesteel.state.schema import Schema
 from firesteel.state.snapshots import KeyedContent, OperatorRestore, OperatorSnapshot
+from firesteel.state.sorting import KeySorter
 
 BackendFactory = Callable[[int], KeyedStateBackend]
 
@@ -149,6 +152,15 @@ class ChainInstance:
         self._input_of_edge = {edge.id: edge.input_index for edge, _ in layout.inputs}
         self.gate = InputGate(self._channels(), {edge.id: edge.name for edge, _ in layout.inputs})
         self._ended_inputs: set[int] = set()
+        self._sorted = self._sort_input()
+
+    def _sort_input(self) -> SortedInput | None:
+        """In BATCH mode: the sorter before a keyed operator. Records without keys (broadcast ones) do not go in."""
+        planned = self.layout.operators[0]
+        if not self._is_sorted_for(planned, self.head.operator):
+            return None
+        inputs = {edge.input_index for edge, _ in self.layout.inputs if edge.kind != BROADCAST}
+        return SortedInput(self.head, self._settings.sorter_factory(planned.inputs), inputs)
 
     def _channels(self) -> list[list[Channel]]:
         """The channels of each input."""
@@ -171,10 +183,13 @@ class ChainInstance:
 
     def _make_operator(self, planned: _Operator) -> Operator:
         operator: Operator = codec.loads(planned.factory)()
-        operator.setup(self._operator_context(planned))
+        operator.setup(self._operator_context(planned, self._is_sorted_for(planned, operator)))
         return operator
 
-    def _operator_context(self, planned: _Operator) -> OperatorContext:
+    def _is_sorted_for(self, planned: _Operator, operator: Operator) -> bool:
+        return self._settings.batch_mode and planned.keyed and operator.takes_sorted_input
+
+    def _operator_context(self, planned: _Operator, one_key: bool) -> OperatorContext:
         settings = self._settings
         restore = settings.restores.get(planned.info.uid)
         group = self._groups[planned.id] = MetricGroup()
@@ -188,7 +203,7 @@ class ChainInstance:
             output=self._make_output(planned.row_names),
             metrics=group,
             operator_state=OperatorStateBackend(),
-            keyed_state=self._make_backend() if planned.keyed else None,
+            keyed_state=self._make_backend(one_key) if planned.keyed else None,
             batch_mode=settings.batch_mode,
             object_reuse=settings.object_reuse,
             job_parameters=settings.job_parameters,
@@ -203,8 +218,9 @@ class ChainInstance:
         reuse = self._settings.object_reuse
         return Output(reuse) if row_names is None else NamingOutput(row_names, reuse)
 
-    def _make_backend(self) -> KeyedStateBackend:
-        backend = self._settings.backend_factory(self.layout.max_parallelism)
+    def _make_backend(self, one_key: bool) -> KeyedStateBackend:
+        factory = OneKeyBackend if one_key else self._settings.backend_factory
+        backend = factory(self.layout.max_parallelism)
         backend.clock = self._settings.clock
         return backend
 
@@ -276,7 +292,8 @@ class ChainInstance:
     def advance_processing_time(self, now: int) -> None:
         """Fire what is due, in order of the chain."""
         for link in self.links.values():
-            link.call(link.operator.advance_processing_time, now)
+            if self._sorted is None or link is not self.head:  # sorted input: at the end of each key
+                link.call(link.operator.advance_processing_time, now)
 
     def read_source(self, task: SourceTask, expired: Callable[[], bool], drain: bool) -> SourceReport:
         """Let the source at the head read."""
@@ -300,18 +317,30 @@ class ChainInstance:
     def receive(self, rows: list[ChunkRow]) -> None:
         """Take the chunks of all channels, in the fixed order of channels."""
         for _, _, edge, sender, _, _, payload in rows:
-            channel = (edge, sender)
-            receive = self.head.receive if self._input_of_edge[edge] == 0 else self.head.receive_second
-            for entry in codec.loads(payload):
+            channel, input_index = (edge, sender), self._input_of_edge[edge]
+            entries = codec.loads(payload)
+            receive = self._receiver(input_index, len(payload) // max(1, len(entries)))
+            for entry in entries:
                 if entry.__class__ is tuple:
                     receive(Batch(*entry))
                 else:
                     self._take_mark(channel, entry)
 
+    def _receiver(self, input_index: int, size: int) -> Callable[[Batch], None]:
+        """What takes the batches of an input; ``size`` is about how many bytes each has."""
+        if self._sorted is not None and input_index in self._sorted.inputs:
+            sorted_input = self._sorted
+            return lambda batch: sorted_input.add(input_index, batch, size)
+        return self.head.receive if input_index == 0 else self.head.receive_second
+
     def _take_mark(self, channel: Channel, mark: Any) -> None:
         gate = self.gate
         if mark is END:
             gate.end(channel)
+            return
+        if self._sorted is not None:  # records before this watermark have not been processed
+            if mark.__class__ is int:
+                gate.advance(channel, mark)
             return
         was_idle = gate.idle
         advanced = gate.advance(channel, mark) if mark.__class__ is int else gate.set_idle(channel, mark is IDLE)
@@ -322,8 +351,15 @@ class ChainInstance:
         if gate.idle and not was_idle:  # after the watermark: readers do not listen to one that is idle
             self.head.advance_status(True)
 
-    def end_epoch(self, now: int) -> None:
+    def end_epoch(self, now: int, expired: Callable[[], bool] = never) -> None:
         """After all input of the epoch: fire timers that are due, hand on what is held back, notice the end."""
+        if (
+            self._sorted is not None
+            and self.gate.all_ended
+            and not self._sorted.done
+            and self._sorted.work_off(expired)
+        ):
+            self.head.advance_watermark(self.gate.watermark)
         self.advance_processing_time(now)
         self._end_inputs()
         if self._all_input_ended() and not self.ended:
@@ -342,7 +378,7 @@ class ChainInstance:
     def _end_inputs(self) -> None:
         """Tell the head about each of its inputs that has ended."""
         for index in sorted(set(self._input_of_edge.values()) - self._ended_inputs):
-            if self.gate.has_ended(index):
+            if self.gate.has_ended(index) and not self._waits_for_its_end():
                 self._ended_inputs.add(index)
                 self.head.call(self.head.operator.end_input, index)
 
@@ -350,7 +386,17 @@ class ChainInstance:
         head = self.head.operator
         if isinstance(head, SourceOperator):
             return head.ended
-        return self.gate.all_ended and not (isinstance(head, IterationHead) and head.keeps_open)
+        keeps_open = isinstance(head, IterationHead) and head.keeps_open
+        return self.gate.all_ended and not keeps_open and not self._waits_for_its_end()
+
+    def _waits_for_its_end(self) -> bool:
+        """Whether the head has more to do, after all of its input has come, than one epoch has time for."""
+        return self.head.operator.end_of_time_under_way or (self._sorted is not None and not self._sorted.done)
+
+    def go_on(self) -> None:
+        """Continue what the epoch before had no time for."""
+        if self.head.operator.end_of_time_under_way:
+            self.head.advance_watermark(MAX_WATERMARK)
 
     def snapshot(self, request: EpochRequest, report: SubtaskReport) -> None:
         """Add committables and, unless the chain has ended, the state of all operators to the report."""
@@ -397,7 +443,7 @@ class ChainInstance:
         for planned in self.layout.operators:
             link = self.links[planned.id]
             operator = link.operator
-            timer = operator.next_processing_timer()
+            timer = None if self._sorted is not None and link is self.head else operator.next_processing_timer()
             if timer is not None and (report.next_timer is None or timer < report.next_timer):
                 report.next_timer = timer
             if isinstance(operator, CollectOperator):
@@ -452,6 +498,8 @@ class ChainInstance:
     def close(self) -> list[Exception]:
         """Close all operators; what they raise does not keep the others from closing."""
         errors: list[Exception] = []
+        if self._sorted is not None:
+            self._sorted.close()
         for link in self.links.values():
             try:
                 link.call(link.operator.close)
@@ -477,6 +525,8 @@ class SubtaskSettings:
     cached_files: dict[str, str] = field(default_factory=dict)
     restores: dict[str, OperatorRestore] = field(default_factory=dict)
     backend_factory: BackendFactory = HashMapBackend
+    sorter_factory: Callable[[int], KeySorter] = KeySorter
+    """Makes what sorts the input of keyed operators in BATCH mode, out of the number of inputs."""
 
 
 class LevelSubtask:
@@ -486,6 +536,7 @@ class LevelSubtask:
         self.level = level
         self.index = index
         self._clock = settings.clock
+        self._batch_mode = settings.batch_mode
         self.chains = {layout.id: ChainInstance(layout, index, settings) for layout in layouts}
         self._chain_of_edge = {edge.id: chain for chain in self.chains.values() for edge, _ in chain.layout.inputs}
         self._opened = False
@@ -518,7 +569,8 @@ class LevelSubtask:
         expired: Callable[[], bool],
     ) -> tuple[list[ChunkRow], SubtaskReport]:
         """Run one epoch: all input of this subtask in, everything that leaves it out."""
-        self._clock.begin_epoch(request.now, request.previous_end)
+        may_pause = not (self._batch_mode or request.drain)  # a drain fires everything before the savepoint
+        self._clock.begin_epoch(request.now, request.previous_end, expired if may_pause else None)
         report = SubtaskReport(self.level, self.index)
         by_chain = self._sort(rows, report)
         if not self._opened:
@@ -563,6 +615,7 @@ class LevelSubtask:
         expired: Callable[[], bool],
         report: SubtaskReport,
     ) -> None:
+        chain.go_on()
         chain.advance_processing_time(request.now)
         head = chain.layout.operators[0]
         if head.inputs == 0:
@@ -573,7 +626,7 @@ class LevelSubtask:
             if head.id in request.loops:
                 chain.follow_loop(request.loops[head.id][report.subtask])
             chain.receive(rows)
-        chain.end_epoch(request.now)
+        chain.end_epoch(request.now, expired)
         if request.take_snapshot or chain.ended:
             chain.snapshot(request, report)
         if not request.keep_changes:

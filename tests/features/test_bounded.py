@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from firesteel.common import Duration, JobStatus, Types, WatermarkStrategy
-from firesteel.datastream import KeyedProcessFunction, RuntimeExecutionMode
+from firesteel.common import Duration, JobStatus, Time, Types, WatermarkStrategy
+from firesteel.common.time import MIN_WATERMARK
+from firesteel.datastream import KeyedProcessFunction, ProcessFunction, RuntimeExecutionMode
 from firesteel.datastream.state import MapStateDescriptor
-from firesteel.errors import JobCancelledError, ProgramError
+from firesteel.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
+from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError, ProgramError
 from tests.features.executors import MakeEnv, collect, on_both
 
 MODES = list(RuntimeExecutionMode)
@@ -130,3 +132,82 @@ def test_an_event_time_job_gives_the_same_in_both_modes(make_env: MakeEnv, tmp_p
         window = key, at // 1000 * 1000 + 1000
         expected[window] = expected.get(window, 0) + amount
     assert sorted(streaming) == sorted(batch) == sorted((*window, total) for window, total in expected.items())
+
+
+class Watermarks(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield value, ctx.timer_service().current_watermark()
+
+
+@on_both
+@pytest.mark.feature("BB-02")
+def test_batch_mode_knows_no_watermark_but_the_last_and_nothing_is_late(make_env: MakeEnv) -> None:
+    env = make_env(2, {"firesteel.epoch.max-records": 30})
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda pair, _: pair[0])
+    backwards = env.from_sequence(0, 199).map(lambda n: (199 - n, 1)).assign_timestamps_and_watermarks(strategy)
+    seen = backwards.process(Watermarks())
+    by_tens = seen.map(lambda pair: pair[0]).key_by(lambda pair: 0).window(TumblingEventTimeWindows.of(10))
+    counts = by_tens.reduce(lambda a, b: (min(a[0], b[0]), a[1] + b[1]))
+    marks = seen.map(lambda pair: pair[1]).key_by(lambda mark: mark).reduce(lambda a, b: a)
+    assert sorted(collect(counts.union(marks.map(lambda mark: (mark, 0))))) == [
+        (MIN_WATERMARK, 0),
+        *((start, 10) for start in range(0, 200, 10)),
+    ]
+
+
+class InOrder(KeyedProcessFunction):
+    """Each record with its number among those of its key."""
+
+    def open(self, runtime_context):
+        self.seen = runtime_context.get_map_state(MapStateDescriptor("seen", Types.INT(), Types.INT()))
+
+    def process_element(self, value, ctx):
+        count = (self.seen.get(0) or 0) + 1
+        self.seen.put(0, count)
+        yield value, count
+
+
+@on_both
+@pytest.mark.feature("BB-02")
+def test_batch_mode_sorts_more_than_fits_into_memory(make_env: MakeEnv, tmp_path: Path) -> None:
+    """So much is read and written that several epochs are needed to read it, and several to work it off."""
+    options = {
+        "execution.sorted-inputs.memory": "100 kb",
+        "firesteel.epoch.max-records": 2000,
+        "firesteel.epoch.max-bytes": "4 kb",
+        "firesteel.work-dir": str(tmp_path / "work"),
+    }
+    env = make_env(1, options)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda n, _: -n)
+    numbers = env.from_sequence(0, 9_999).assign_timestamps_and_watermarks(strategy)
+    results = collect(numbers.key_by(lambda n: n % 7).process(InOrder()))
+    assert results == [
+        (n, count) for key in range(7) for count, n in enumerate(sorted(range(key, 10_000, 7), reverse=True), 1)
+    ]
+    assert list((tmp_path / "work").iterdir()) == []
+
+
+@on_both
+@pytest.mark.feature("BB-02")
+def test_processing_time_windows_fire_at_the_end_of_bounded_input(make_env: MakeEnv) -> None:
+    env = make_env(2)
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    windows = env.from_sequence(1, 100).key_by(lambda n: n % 2).window(TumblingProcessingTimeWindows.of(Time.days(900)))
+    assert sorted(collect(windows.reduce(lambda a, b: a + b))) == [2500, 2550]
+
+
+@pytest.mark.feature("BB-04")
+def test_a_batch_job_takes_no_savepoints_and_starts_from_none(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(1, {"firesteel.epoch.max-records": 1})
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    env.from_sequence(0, 2000).map(lambda n: n).print()
+    client = env.execute_async()
+    with pytest.raises(CheckpointError, match="runs in BATCH mode, in which there are no savepoints"):
+        client.trigger_savepoint(str(tmp_path)).result()
+    client.cancel().result()
+    env = make_env(1, {"execution.state-recovery.path": str(tmp_path)})
+    env.set_runtime_mode(RuntimeExecutionMode.BATCH)
+    with pytest.raises(JobFailedError, match="BATCH mode reads its input from the beginning"):
+        collect(env.from_sequence(0, 9))

@@ -7,11 +7,12 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firesteel.common import Duration, Time, Types, Watermark, WatermarkStrategy
+from firesteel.common import Duration, JobStatus, Time, Types, Watermark, WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.common.watermark_strategy import WatermarkGenerator, WatermarkOutput
 from firesteel.connectors.collection import CollectionSource
@@ -25,10 +26,26 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
     TimeCharacteristic,
 )
-from firesteel.datastream.window import TumblingEventTimeWindows, TumblingProcessingTimeWindows
-from firesteel.testing import CRASH, EPOCH_CUT, ManualClock, element, processing_time, use_clock, watermark
+from firesteel.datastream.window import (
+    ContinuousEventTimeTrigger,
+    GlobalWindows,
+    TumblingEventTimeWindows,
+    TumblingProcessingTimeWindows,
+)
+from firesteel.errors import JobFailedError
+from firesteel.testing import (
+    CRASH,
+    EPOCH_CUT,
+    IDLE,
+    ManualClock,
+    ScriptedSource,
+    element,
+    processing_time,
+    use_clock,
+    watermark,
+)
 from tests.features.executors import MakeEnv, collect, on_both
-from tests.features.scripts import recovering, scripted
+from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
 
 SECOND, HOUR = 1000, 3_600_000
 LATE = OutputTag("late", Types.PICKLED_BYTE_ARRAY())
@@ -346,3 +363,103 @@ def test_with_lateness_the_first_result_is_followed_by_corrected_ones(make_env: 
 def test_the_end_of_the_input_is_the_end_of_event_time(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection([Event("a", MAX_WATERMARK // 2)]).assign_timestamps_and_watermarks(within(HOUR))
     assert len(collect(hourly_counts(stream))) == 1
+
+
+# --- what stays the same after a restart, and after an edit of the program ------------------------------------------
+
+
+def clocks_of_union(env: StreamExecutionEnvironment, crash: Any, edited: bool) -> DataStream:
+    """Two streams united, of which one is at 100 and the other at 50 when the job crashes."""
+    fast = [watermark(100), EPOCH_CUT, crash, EPOCH_CUT, element("x", 130), EPOCH_CUT]
+    slow = [watermark(50), EPOCH_CUT, EPOCH_CUT, watermark(120), EPOCH_CUT, EPOCH_CUT]
+    if edited:
+        env.from_collection([1, 2]).key_by(lambda n: n).map(lambda n: n).print()
+    streams = [scripted(env, fast).uid("fast"), scripted(env, slow).uid("slow")]
+    first, second = reversed(streams) if edited else streams
+    return first.union(second).key_by(lambda name: name).process(Clock()).uid("clock")
+
+
+@pytest.mark.feature("TM-10")
+def test_watermarks_of_inputs_survive_an_edit_of_the_program(make_env: MakeEnv, tmp_path: Path) -> None:
+    options = {
+        "execution.checkpointing.dir": str(tmp_path),
+        "execution.checkpointing.interval": "10 ms",
+        "restart-strategy.type": "none",
+    }
+    with use_clock(checkpoint_each_epoch()), pytest.raises(JobFailedError, match="CRASH"):
+        collect(clocks_of_union(make_env(1, options), CRASH, edited=False))
+    with use_clock(checkpoint_each_epoch()):
+        results = collect(clocks_of_union(make_env(1, options), EPOCH_CUT, edited=True))
+    assert results == [("x", 130, 100)]
+
+
+@pytest.mark.feature("TM-10")
+def test_a_function_chained_behind_the_strategy_sees_event_time_after_a_restart(
+    env: StreamExecutionEnvironment,
+) -> None:
+    recovering(env)
+    steps = [Event("a", 100), EPOCH_CUT, CRASH, Event("b", 50), EPOCH_CUT]
+    with use_clock(checkpoint_each_epoch()):
+        stream = scripted(env, steps).assign_timestamps_and_watermarks(within(0)).process(Clock())
+        assert [mark for _, _, mark in collect(stream)] == [MIN_WATERMARK, 99]
+
+
+@pytest.mark.feature("TM-10")
+@pytest.mark.parametrize("sign", [CRASH, EPOCH_CUT], ids=repr)
+def test_an_idle_input_counts_again_as_soon_as_it_has_records_crash_or_not(make_env: MakeEnv, sign: Any) -> None:
+    env = recovering(make_env(2))
+    busy = [watermark(10), EPOCH_CUT, sign, EPOCH_CUT, watermark(100), EPOCH_CUT, element("x", 101), EPOCH_CUT]
+    idle = [watermark(10), IDLE, EPOCH_CUT, element("y", 20), watermark(20), EPOCH_CUT, EPOCH_CUT, EPOCH_CUT]
+    with use_clock(checkpoint_each_epoch()):
+        stream = scripted(env, busy, idle).key_by(lambda name: name).process(Clock())
+        assert sorted(collect(stream)) == [("x", 101, 20), ("y", 20, 10)]
+
+
+@pytest.mark.feature("TM-10")
+def test_a_source_without_records_becomes_idle_though_it_never_spoke(make_env: MakeEnv) -> None:
+    clock = ManualClock(0)
+    env = make_env(1)
+    idle_after = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_seconds(1))
+    steps = [processing_time(600), processing_time(1200), EPOCH_CUT, EPOCH_CUT, EPOCH_CUT]
+    with use_clock(clock):
+        mute = env.from_source(ScriptedSource(steps, clock=clock), idle_after, "mute")
+        busy = scripted(env, [watermark(50), EPOCH_CUT, EPOCH_CUT, EPOCH_CUT, element("x", 60), EPOCH_CUT])
+        assert collect(mute.union(busy).key_by(lambda name: name).process(Clock())) == [("x", 60, 50)]
+
+
+@pytest.mark.feature("TM-08")
+@on_both
+def test_an_interval_for_watermarks_is_kept(make_env: MakeEnv) -> None:
+    """Each look at the clock takes 10 ms. Without periodic watermarks nothing is late, however wrong the strategy."""
+
+    def late(interval: str | None) -> int:
+        options = {"firesteel.epoch.max-records": 10}
+        if interval is not None:
+            options["pipeline.auto-watermark-interval"] = interval
+        env = make_env(1, options)
+        backwards = env.from_sequence(1, 60).map(lambda n: Event("a", 1000 - n))
+        stream = backwards.assign_timestamps_and_watermarks(within(0)).process(Clock())
+        with use_clock(itertools.count(0, 10).__next__):
+            return sum(mark >= stamp for _, stamp, mark in collect(stream))
+
+    assert late("0") == 0 == late("1 h")
+    assert late("1 ms") == 40  # the first interval begins with the first epoch
+    assert late(None) == 50
+
+
+@pytest.mark.feature("TM-08")
+@on_both
+def test_a_trigger_without_end_can_be_cancelled(make_env: MakeEnv) -> None:
+    env = make_env(1, {"firesteel.epoch.max-bytes": "16 kb"})
+    stream = env.from_collection([Event("a", 5)]).assign_timestamps_and_watermarks(within(0))
+    windows = stream.key_by(key_of).window(GlobalWindows.create()).trigger(ContinuousEventTimeTrigger.of(SECOND))
+    with windows.process(Sizes()).execute_and_collect() as results:
+        assert [next(results) for _ in range(1000)] == [1] * 1000
+        client = results.get_job_client()
+        client.cancel().result()
+    assert client.get_job_status().result() is JobStatus.CANCELED
+
+
+class Sizes(ProcessWindowFunction[Any, Any, Any, Any]):
+    def process(self, key: Any, context: ProcessWindowFunction.Context[Any], elements: Any) -> Iterator[Any]:
+        yield len(list(elements))

@@ -25,6 +25,7 @@ __all__ = [
     "RUNTIME_MODE",
     "OPERATOR_CHAINING",
     "AUTO_WATERMARK_INTERVAL",
+    "SORT_MEMORY",
     "OBJECT_REUSE",
     "AUTO_GENERATE_UIDS",
     "GLOBAL_JOB_PARAMETERS",
@@ -114,7 +115,7 @@ RUNTIME_MODE = ConfigOption(
     "execution.runtime-mode",
     EnumValue(("STREAMING", "BATCH", "AUTOMATIC")),
     "STREAMING",
-    "Emit results as they arise, or only final ones at the end of bounded input.",
+    "Emit results as they arise, or only final ones, key after key, when all of a bounded input has come.",
     _GROUP,
 )
 OPERATOR_CHAINING = ConfigOption(
@@ -129,7 +130,16 @@ AUTO_WATERMARK_INTERVAL = ConfigOption(
     "pipeline.auto-watermark-interval",
     _DURATION,
     200,
-    "How often periodic watermark generators are asked.",
+    "How often periodic watermark generators are asked, at the end of epochs; 0 means never. Unless it is set, they "
+    "are asked after every batch of records.",
+    _GROUP,
+)
+SORT_MEMORY = ConfigOption(
+    "execution.sorted-inputs.memory",
+    MemoryValue(),
+    128 * 2**20,
+    "In BATCH mode: how much of the input of a keyed operator a subtask keeps in memory; beyond that it is sorted on "
+    "disk.",
     _GROUP,
 )
 OBJECT_REUSE = ConfigOption(

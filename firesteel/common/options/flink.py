@@ -148,8 +148,12 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     *_rules(
         "an epoch is one Spark job, which spills and retries by Spark's rules (spark.speculation, spark.memory.*)",
         "execution.batch",
-        "execution.sort",
+        "execution.sort-",
         "slow-task-detector.",
+    ),
+    *_rules(
+        "the input of a keyed operator is always sorted in BATCH mode: it works on one key after the other",
+        "execution.sorted-inputs.",
     ),
     *_rules("state access is a call in the same process and need not be asynchronous", "execution.async-state."),
     *_rules(

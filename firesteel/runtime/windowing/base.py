@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import repeat
 from typing import Any
 
-from firesteel.common.time import MAX_WATERMARK
+from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.model.assigners import MergingWindowAssigner
 from firesteel.model.functions import Function
 from firesteel.model.output_tag import OutputTag
@@ -77,7 +77,20 @@ class WindowOperatorBase(FunctionOperator):
         self.watermark = watermark
         self.fire_event_time(watermark)
         self.flush()
-        self.output.emit_watermark(watermark)
+        if not self.event_time_due(watermark):
+            self.output.emit_watermark(watermark)
+
+    def event_time_due(self, watermark: int) -> bool:
+        """Whether something that should have fired is left: see :func:`~firesteel.runtime.contexts.due_timers`."""
+        return False
+
+    def end_key(self) -> None:
+        """Fire all windows of the key."""
+        self.watermark = MAX_WATERMARK
+        self.fire_event_time(MAX_WATERMARK)
+        self.fire_processing_time(MAX_WATERMARK)
+        self.flush()
+        self.watermark = MIN_WATERMARK
 
     def advance_processing_time(self, now: int) -> None:
         """Fire what ended before now.

@@ -29,6 +29,7 @@ from firesteel.model.state import (
     ValueStateDescriptor,
 )
 from firesteel.model.triggers import Trigger
+from firesteel.runtime.contexts import timer_time
 from firesteel.runtime.emission import SideBuffer
 from firesteel.runtime.operator import Operator
 from firesteel.state.backend import KeyedStateBackend, KeyScope, list_table, value_table
@@ -101,18 +102,26 @@ class WindowTriggerContext(Trigger.OnMergeContext):
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call the trigger back at ``time``."""
+        if time.__class__ is not int:
+            time = timer_time(time, "register_processing_time_timer", self._operator)
         self._processing_time.add(self._scope.key, self.namespace, time)
 
     def register_event_time_timer(self, time: int) -> None:
         """Call the trigger back when the watermark reaches ``time``."""
+        if time.__class__ is not int:
+            time = timer_time(time, "register_event_time_timer", self._operator)
         self._event_time.add(self._scope.key, self.namespace, time)
 
     def delete_processing_time_timer(self, time: int) -> None:
         """Forget a timer."""
+        if time.__class__ is not int:
+            time = timer_time(time, "delete_processing_time_timer", self._operator)
         self._processing_time.remove(self._scope.key, self.namespace, time)
 
     def delete_event_time_timer(self, time: int) -> None:
         """Forget a timer."""
+        if time.__class__ is not int:
+            time = timer_time(time, "delete_event_time_timer", self._operator)
         self._event_time.remove(self._scope.key, self.namespace, time)
 
     def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:

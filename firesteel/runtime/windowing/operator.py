@@ -14,6 +14,7 @@ from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.model.triggers import CountTrigger, PurgingTrigger, TriggerResult
 from firesteel.runtime.batch import Batch
+from firesteel.runtime.contexts import due_timers, is_due
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.contents import AllRecords, Contents, FoldedValue, TimestampedRecords
@@ -143,14 +144,20 @@ class WindowOperator(WindowOperatorBase):
         self._fire_timers(self._processing_timers, now, False)
 
     def _fire_timers(self, queue: TimerQueue, until: int, event_time: bool) -> None:
-        timer = queue.pop_due(until)
-        while timer is not None:
-            key, namespace, timestamp = timer
+        for key, namespace, timestamp in due_timers(queue, until, self.context.clock):
             window = self.namespaces.window_of(namespace)
             contents_key = self.contents_key(key, window, namespace)
             if contents_key is not None:
                 self._on_timer(key, window, namespace, contents_key, timestamp, event_time)
-            timer = queue.pop_due(until)
+
+    def event_time_due(self, watermark: int) -> bool:
+        """Whether event-time timers are left that should have fired."""
+        return is_due(self._event_timers, watermark)
+
+    def end_key(self) -> None:
+        """Fire all windows of the key, and count the records in those that will never be full."""
+        super().end_key()
+        self.finish()
 
     def _on_timer(
         self, key: Any, window: Any, namespace: Any, contents_key: Any, timestamp: int, event_time: bool

@@ -96,6 +96,11 @@ class PaneWindowOperator(AlignedWindowOperator):
         self._combiner.pane_changes(slot[0])
         return super()._open_slot(slot)
 
+    def end_key(self) -> None:
+        """Fire all windows of the key. For the next one, time begins anew."""
+        super().end_key()
+        self._fired_until = MIN_WATERMARK
+
     # ---- firing ------------------------------------------------------------------------------------------------
 
     def fire_event_time(self, watermark: int) -> None:
