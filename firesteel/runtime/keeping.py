@@ -1,7 +1,8 @@
 """Which functions can keep nothing from one record to the next.
 
 A function that has nowhere to keep anything cannot change a record after it has returned it, so its results need not
-be looked at. That holds for most lambdas: they use their argument, constants and a few built-in functions.
+be looked at. That holds for most lambdas: they use their argument, constants and a few built-in functions. And it holds
+for methods that keep nothing but numbers, texts and the like in state of a declared type.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 import builtins
 import dis
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import itemgetter
 from typing import Any, Final
 
+from firesteel.model.state import State
 from firesteel.runtime.records import UNCHANGEABLE
+from firesteel.state.handles import holds_unchangeable
 
 _HARMLESS_NAMES: Final = """
     abs all any bin bool bytearray bytes chr complex dict divmod enumerate filter float frozenset hash hex int
@@ -59,7 +62,13 @@ def _is_harmless(value: Any, seen: set[int]) -> bool:
 
 
 def _code_is_harmless(code: types.CodeType, names: dict[str, Any], seen: set[int]) -> bool:
-    for instruction in dis.get_instructions(code):
+    return _are_harmless(dis.get_instructions(code), code, names, seen)
+
+
+def _are_harmless(
+    instructions: Iterable[dis.Instruction], code: types.CodeType, names: dict[str, Any], seen: set[int]
+) -> bool:
+    for instruction in instructions:
         name = instruction.opname
         if name == "LOAD_GLOBAL":
             found = names.get(instruction.argval, getattr(builtins, instruction.argval, _UNKNOWN))
@@ -73,3 +82,74 @@ def _code_is_harmless(code: types.CodeType, names: dict[str, Any], seen: set[int
 
 def _sets_outer_variable(instruction: dis.Instruction, code: types.CodeType) -> bool:
     return instruction.opname == "STORE_DEREF" and instruction.argval in code.co_freevars
+
+
+class Emission:
+    """A generator method that emits at most once, as the last thing it does, and keeps nothing.
+
+    It may use its object's constants and its state of a declared type that cannot change, such as ``Types.LONG()``:
+    nothing that can change fits in there.
+
+    :ivar needed: The attributes of the object that this depends on.
+    """
+
+    def __init__(self, owner: Any, needed: dict[str, Any]) -> None:
+        self._owner = owner
+        self.needed = needed
+
+    def keeps_nothing(self) -> bool:
+        """Whether the attributes are still the same. To be asked now and then: methods may set them."""
+        attributes = vars(self._owner)
+        return all(attributes.get(name, _UNKNOWN) is value for name, value in self.needed.items())
+
+
+def emission_of(call: Callable[..., Any]) -> Emission | None:
+    """What is known of a bound generator method, if it is one that keeps nothing."""
+    if type(call) is not types.MethodType or type(call.__func__) is not types.FunctionType:
+        return None
+    function, code = call.__func__, call.__func__.__code__
+    instructions = list(dis.get_instructions(code))
+    if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or code.co_cellvars:
+        return None
+    if not hasattr(call.__self__, "__dict__") or not _yields_last(instructions):
+        return None
+    needed: dict[str, Any] = {}
+    rest = _without_own_attributes(instructions, code.co_varnames[0], vars(call.__self__), needed)
+    if rest is None or not _are_harmless(rest, code, function.__globals__, set()):
+        return None
+    return Emission(call.__self__, needed)
+
+
+def _yields_last(instructions: list[dis.Instruction]) -> bool:
+    """Whether nothing is done after a ``yield`` but to return."""
+    names = [each.opname for each in instructions]
+    yields = [position for position, name in enumerate(names) if name == "YIELD_VALUE"]
+    for position in yields:
+        after = [name for name in names[position + 1 : position + 5] if name != "RESUME"]
+        if after[:2] != ["POP_TOP", "RETURN_CONST"] and after[:3] != ["POP_TOP", "LOAD_CONST", "RETURN_VALUE"]:
+            return False
+    return bool(yields)
+
+
+def _without_own_attributes(
+    instructions: list[dis.Instruction], me: str, attributes: dict[str, Any], needed: dict[str, Any]
+) -> list[dis.Instruction] | None:
+    """The instructions without those that use the object's own constants and state; None if it uses anything else."""
+    rest = []
+    stream = iter(instructions)
+    for instruction in stream:
+        argument = instruction.argval
+        if argument != me and not (isinstance(argument, tuple) and me in argument):
+            rest.append(instruction)
+            continue
+        loaded = next(stream, None)
+        if instruction.opname != "LOAD_FAST" or loaded is None or loaded.opname != "LOAD_ATTR":
+            return None
+        value = needed[loaded.argval] = attributes.get(loaded.argval, _UNKNOWN)
+        if isinstance(value, State) and holds_unchangeable(value):
+            method = next(stream, None)
+            if method is None or not method.opname.endswith(("_METHOD", "_ATTR")):
+                return None
+        elif value.__class__ not in UNCHANGEABLE:
+            return None
+    return rest

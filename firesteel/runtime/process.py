@@ -197,22 +197,10 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
     if batch.timestamps is None and not OutputTag.made and inspect.isgeneratorfunction(call):
         context.current_timestamp = None
         # The loop's targets are the very attributes that user code reads through context and state.
-        own, unchangeable = operator.own, UNCHANGEABLE
-        # A result is copied before the function goes on: it may change what it has emitted. What cannot change needs
-        # no copy: the usual cases, without a call.
-        made = [
-            result
-            if (
-                result.__class__ is tuple
-                and len(result) == 2
-                and result[0].__class__ in unchangeable
-                and result[1].__class__ in unchangeable
-            )
-            or result.__class__ in unchangeable
-            else own(result)
-            for value, scope.key in zip(cursor, keys)
-            for result in call(value, context)
-        ]
+        if operator.keeps_nothing_in(call):
+            made = [result for value, scope.key in zip(cursor, keys) for result in call(value, context)]
+        else:
+            made = _emitted(operator, call, context, scope, zip(cursor, keys))
         results = _sorted_out(made, operator.side) if OutputTag.made else Batch(made)
     else:
         results = _called_and_sorted(operator, call, context, scope, zip(cursor, _stamps(batch), keys))
@@ -220,6 +208,29 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
             results.timestamps = None
     operator.side.flush(operator.output)
     operator.output.emit(results)
+
+
+def _emitted(
+    operator: FunctionOperator, call: Call, context: Any, scope: KeyScope, elements: Iterable[tuple[Any, Any]]
+) -> list[Any]:
+    """The results of a generator function. Each is copied before the function goes on and changes it.
+
+    What cannot change needs no copy: the usual cases, without a call.
+    """
+    own, unchangeable = operator.own, UNCHANGEABLE
+    return [
+        result
+        if (
+            result.__class__ is tuple
+            and len(result) == 2
+            and result[0].__class__ in unchangeable
+            and result[1].__class__ in unchangeable
+        )
+        or result.__class__ in unchangeable
+        else own(result)
+        for value, scope.key in elements
+        for result in call(value, context)  # type: ignore[union-attr]
+    ]
 
 
 def _called_and_sorted(

@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.model.functions import Function, FunctionInitializationContext, FunctionSnapshotContext, KeyedStateStore
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.emission import SideBuffer
-from firesteel.runtime.keeping import keeps_nothing
+from firesteel.runtime.keeping import Emission, emission_of, keeps_nothing
 from firesteel.runtime.operator import Operator, OperatorContext
 from firesteel.runtime.records import copied, same
 from firesteel.state.operator_state import OperatorStateBackend
@@ -71,12 +71,22 @@ class FunctionOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         """Find out whether records are copied when they are emitted."""
         super().setup(context)
+        self._emissions: dict[Callable[..., Any], Emission | None] = {}
         self.own = same if context.object_reuse else copied
         self.side = SideBuffer(self.own)
 
     def nothing_is_kept_by(self, call: Callable[..., Any]) -> bool:
         """Whether what a function returns belongs to nobody else: it can be handed on without a copy."""
         return self.context.object_reuse or keeps_nothing(call)
+
+    def keeps_nothing_in(self, call: Callable[..., Any]) -> bool:
+        """The same for a generator method, which may emit what it is given once, at its end. Asked for each batch."""
+        if self.context.object_reuse:
+            return True
+        if call not in self._emissions:
+            self._emissions[call] = emission_of(call)
+        emission = self._emissions[call]
+        return emission is not None and emission.keeps_nothing()
 
     def open(self) -> None:
         """Prepare the user function: its context, its state, then its own ``open``."""

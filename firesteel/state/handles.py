@@ -104,8 +104,9 @@ class ValueHandle(ValueState[Any]):
 class TypedValueHandle(ValueHandle):
     """Value state with a declared type: values that do not fit are refused."""
 
-    def __init__(self, table: ValueTable, scope: KeyScope, check: Check) -> None:
+    def __init__(self, table: ValueTable, scope: KeyScope, check: Check, type_info: TypeInformation) -> None:
         super().__init__(table, scope)
+        self.declared = (type_info,)
         self._check = check
 
     def update(self, value: Any) -> None:
@@ -122,8 +123,10 @@ class TypedValueHandle(ValueHandle):
 class WholeNumberHandle(TypedValueHandle):
     """Value state of a whole number, the most frequent kind: the check without a call."""
 
-    def __init__(self, table: ValueTable, scope: KeyScope, check: Check, bounds: tuple[int, int]) -> None:
-        super().__init__(table, scope, check)
+    def __init__(self, table: ValueTable, scope: KeyScope, check: Check, type_info: BasicTypeInfo) -> None:
+        super().__init__(table, scope, check, type_info)
+        bounds = type_info.bounds
+        assert bounds is not None
         # The bounds are those of two's complement: a number with so many bits fits, whatever its sign.
         self._bits = (bounds[1] - 1).bit_length()
 
@@ -326,12 +329,17 @@ def _value_handle(
     table: ValueTable, scope: KeyScope, check: Check | None, type_info: TypeInformation | None
 ) -> ValueHandle:
     """The quickest handle that checks what the declared type asks for."""
-    if check is None:
+    if check is None or type_info is None:
         return ValueHandle(table, scope)
-    bounds = type_info.bounds if isinstance(type_info, BasicTypeInfo) else None
-    if bounds is not None:
-        return WholeNumberHandle(table, scope, check, bounds)
-    return TypedValueHandle(table, scope, check)
+    if isinstance(type_info, BasicTypeInfo) and type_info.bounds is not None:
+        return WholeNumberHandle(table, scope, check, type_info)
+    return TypedValueHandle(table, scope, check, type_info)
+
+
+def holds_unchangeable(handle: Any) -> bool:
+    """Whether the declared types of a state let nothing in that can be changed: numbers, texts and the like only."""
+    types = getattr(handle, "declared", ())
+    return bool(types) and all(isinstance(each, BasicTypeInfo) and each.usual_class is not None for each in types)
 
 
 class StateHandles:

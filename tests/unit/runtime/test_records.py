@@ -13,7 +13,7 @@ import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +21,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firesteel.common import Row, RowKind
+from firesteel.common import Row, RowKind, Types
 from firesteel.common.tuples import Tuple2
 from firesteel.errors import SerializationError
-from firesteel.runtime.keeping import keeps_nothing
+from firesteel.model.functions import KeyedProcessFunction
+from firesteel.model.state import ValueStateDescriptor
+from firesteel.runtime.keeping import emission_of, keeps_nothing
+from firesteel.runtime.process import KeyedProcessOperator
 from firesteel.runtime.records import all_copied, copied, unchangeable
+from firesteel.testing import KeyedOneInputOperatorHarness
 
 
 class Colour(enum.Enum):
@@ -255,3 +259,91 @@ def test_functions_without_a_place_to_keep_anything(call: Callable[..., Any]) ->
 )  # fmt: skip
 def test_functions_that_might_keep_something(call: Callable[..., Any]) -> None:
     assert not keeps_nothing(call)
+
+
+# ---- generator methods that can keep nothing ------------------------------------------------------------------
+
+
+class Sums(KeyedProcessFunction):
+    factor = 2
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+        self.anything = runtime_context.get_state(ValueStateDescriptor("anything", Types.PICKLED_BYTE_ARRAY()))
+        self.offset = 3
+        self.log: list[Any] = []
+
+    def at_the_end(self, value: Any, ctx: Any) -> Any:
+        total = (self.total.value() or 0) + value[1] + self.offset
+        self.total.update(total)
+        if total > 3:
+            yield value[0], total
+
+    def twice(self, value: Any, ctx: Any) -> Any:
+        yield value
+        yield value
+
+    def in_a_loop(self, value: Any, ctx: Any) -> Any:
+        for _ in range(2):
+            yield value
+
+    def changing_afterwards(self, value: Any, ctx: Any) -> Any:
+        yield value
+        value[0] = 1
+
+    def handing_over(self, value: Any, ctx: Any) -> Any:
+        yield from [value]
+
+    def keeping_in_self(self, value: Any, ctx: Any) -> Any:
+        self.offset = value
+        yield value
+
+    def keeping_in_a_list(self, value: Any, ctx: Any) -> Any:
+        self.log.append(value)
+        yield value
+
+    def keeping_in_state_of_any_type(self, value: Any, ctx: Any) -> Any:
+        self.anything.update(value)
+        yield value
+
+    def asking_the_record(self, value: Any, ctx: Any) -> Any:
+        yield value.part
+
+    def calling_itself(self, value: Any, ctx: Any) -> Any:
+        yield self.helper(value)
+
+    def helper(self, value: Any) -> Any:
+        return self.log
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        yield emission_of(getattr(self, value)) is not None
+
+
+@pytest.mark.parametrize(
+    ("method", "quiet"),
+    [
+        ("at_the_end", True), ("twice", False), ("in_a_loop", False), ("changing_afterwards", False),
+        ("handing_over", False), ("keeping_in_self", False), ("keeping_in_a_list", False),
+        ("keeping_in_state_of_any_type", False), ("asking_the_record", False), ("calling_itself", False),
+    ],
+)  # fmt: skip
+def test_generator_methods_that_keep_nothing(method: str, quiet: bool) -> None:
+    with KeyedOneInputOperatorHarness(partial(KeyedProcessOperator, Sums()), lambda value: 0) as harness:
+        harness.process_element(method)
+        assert harness.output_values() == [quiet]
+
+
+class SetInOpen:
+    def __init__(self) -> None:
+        self.last: Any = None
+
+    def emit(self, value: Any, ctx: Any) -> Any:
+        yield self.last
+
+
+def test_a_constant_that_has_been_replaced_counts_no_longer() -> None:
+    owner = SetInOpen()
+    emission = emission_of(owner.emit)
+    assert emission is not None and emission.keeps_nothing()
+    owner.last = []
+    assert not emission.keeps_nothing()
