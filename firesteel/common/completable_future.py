@@ -6,6 +6,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
+from firesteel.errors import JobInterrupted
+
 __all__ = ["CompletableFuture"]
 
 T = TypeVar("T")
@@ -41,7 +43,10 @@ class CompletableFuture(Generic[T]):
 
     def result(self, timeout: float | None = None) -> T:
         """The result, waiting for it at most `timeout` seconds; raises what the producer raised."""
-        error = self._future.exception(timeout)
+        try:
+            error = self._future.exception(timeout)
+        except KeyboardInterrupt:
+            raise JobInterrupted("interrupted while waiting for a result; the job goes on") from None
         if error is not None:
             raise error.with_traceback(None)  # where it came from is another thread's business
         return self._future.result()
@@ -63,5 +68,11 @@ class CompletableFuture(Generic[T]):
         self._future.add_done_callback(lambda _: callback(self))
 
     def __repr__(self) -> str:
-        state = "cancelled" if self.cancelled() else "done" if self.done() else "pending"
-        return f"CompletableFuture({state})"
+        if self.cancelled():
+            return "CompletableFuture(cancelled)"
+        if not self.done():
+            return "CompletableFuture(pending)"
+        error = self._future.exception()
+        if error is None:
+            return f"CompletableFuture(done: {self._future.result()!r})"
+        return f"CompletableFuture(failed: {type(error).__name__}: {str(error).partition(chr(10))[0]})"

@@ -10,6 +10,7 @@ from typing import Any
 
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
+from firesteel.errors import JobInterrupted
 
 DEFAULT_CAPACITY = 10_000
 
@@ -92,8 +93,15 @@ class CloseableIterator:
         for value in self._taken:
             return value
         # Taken from the buffer in one go: a lock per record would be dear.
-        self._taken = iter(self._buffer.take())
+        try:
+            self._taken = iter(self._buffer.take())
+        except KeyboardInterrupt:
+            self.close()
+            raise JobInterrupted("interrupted while waiting for results; the job has been cancelled") from None
         return next(self._taken)
+
+    def __repr__(self) -> str:
+        return f"CloseableIterator(results of {self._client!r})"
 
     def next(self) -> Any:
         """The next record; raises StopIteration when there is none."""

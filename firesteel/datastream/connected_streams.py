@@ -64,6 +64,9 @@ class ConnectedStreams(StreamHints):
         self.stream2 = stream2
         self._check_key_types()
 
+    def __repr__(self) -> str:
+        return f"ConnectedStreams({self.stream1!r}, {self.stream2!r})"
+
     def key_by(
         self,
         key_selector1: KeySelector | Callable[[Any], Any] | str | int,

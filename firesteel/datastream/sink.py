@@ -17,5 +17,8 @@ class DataStreamSink(OperatorSettings):
     def __init__(self, transformation: OperatorTransformation) -> None:
         self._node = transformation
 
+    def __repr__(self) -> str:
+        return f"DataStreamSink({self._node.name!r}, made at {self._node.call_site})"
+
     def _operator(self, method: str) -> PhysicalTransformation:
         return self._node

@@ -80,6 +80,12 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
 
     # ---- what it is ----------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        node = self._transformation
+        declared = "" if node.output_type is None else f", type {node.output_type}"
+        parallelism = "" if node.parallelism is None else f", parallelism {node.parallelism}"
+        return f"{type(self).__name__}({node.name!r}{declared}{parallelism}, made at {node.call_site})"
+
     def get_name(self) -> str:
         """The name of the operator that makes the records."""
         return self._transformation.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Iterator
+from html import escape
 from typing import Any
 
 from firesteel.common import options
@@ -19,7 +20,7 @@ from firesteel.datastream.environment_sources import EnvironmentSources
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.time_characteristic import TimeCharacteristic
-from firesteel.errors import JobInterrupted, ProgramError
+from firesteel.errors import FiresteelError, JobInterrupted, ProgramError
 from firesteel.model.source import Boundedness
 from firesteel.plan.compiler import CompileSettings, compile_graph
 from firesteel.plan.executor import DriverSink, executor_for
@@ -33,6 +34,7 @@ from firesteel.plan.graph import (
     Transformation,
 )
 from firesteel.plan.job_plan import JobPlan
+from firesteel.plan.picture import plan_svg
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
 
 _numbers = itertools.count(1)
@@ -89,6 +91,28 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
         if configuration is not None:
             settings.add_all(configuration)
         return StreamExecutionEnvironment(settings, spark)
+
+    # ---- what it is ----------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        parallelism = self._configuration.get(options.PARALLELISM)
+        parts = [
+            f"on {self._configuration.get(options.EXECUTION_TARGET)}",
+            *([] if parallelism is None else [f"parallelism {parallelism}"]),
+            f"{len(self._graph.transformations)} steps and {len(self._graph.sinks())} sinks to be executed",
+        ]
+        return f"StreamExecutionEnvironment({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: a picture of what is to be executed, where the plan is known without a cluster."""
+        text = f"<pre>{escape(repr(self))}</pre>"
+        known = self._configuration.get(options.PARALLELISM) is not None
+        if not known or not self._graph.sinks():
+            return text
+        try:
+            return text + plan_svg(self._compile(self._graph, None))
+        except FiresteelError as error:  # a program may be looked at before it is right
+            return f"{text}<pre>{escape(str(error))}</pre>"
 
     # ---- running -------------------------------------------------------------------------------------------
 

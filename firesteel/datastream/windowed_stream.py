@@ -76,6 +76,9 @@ class _Windows(StreamHints, ABC):
         self._lateness = 0
         self._late_tag: OutputTag | None = None
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._assigner!r} over {self._stream!r})"
+
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         """The environment to which the stream belongs."""
         return self._stream.get_execution_environment()

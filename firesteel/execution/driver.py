@@ -130,7 +130,7 @@ class JobDriver:
         self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
         self._budget = EpochBudget.of(configuration)
         self._restarts = restart_strategy_of(configuration).new_policy()
-        self._progress = ProgressLine() if configuration.get(PROGRESS) else None
+        self._progress = ProgressLine.wanted(configuration.get(PROGRESS))
         self._epoch = 0
         self._next_timer: int | None = None
         self._previous_end: int | None = None
@@ -423,6 +423,8 @@ class JobDriver:
     def _deliver(self, collected: list[tuple[str, int, list[Any]]]) -> None:
         for collector, subtask, values in collected:
             sink = self._driver_sinks[collector]
+            if self._progress is not None:
+                self._progress.make_room()  # what is printed begins at the beginning of a line
             try:
                 sink.accept(subtask, values)
             except Exception as error:

@@ -147,6 +147,10 @@ class EngineJobClient(JobClient):
         self._job = job
         self._savepoint_directory = savepoint_directory
 
+    def __repr__(self) -> str:
+        job = self._job
+        return f"JobClient(job {job.name!r}, {job.status.name}, {job.metrics.records:,} records read, id {job.id})"
+
     def get_job_id(self) -> JobID:
         """The id of the job."""
         return self._job.id

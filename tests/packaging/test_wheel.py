@@ -6,6 +6,7 @@ file does not make Python read further path files, so the checkout, if it is ins
 
 from __future__ import annotations
 
+import email
 import importlib.metadata
 import os
 import re
@@ -21,12 +22,13 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 OLDEST_SETUPTOOLS = 77
-SOURCES = ("firesteel", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("firesteel", "pyproject.toml", "setup.py", "README.md", "LICENSE")
+REPOSITORY = "https://git.example.org/firesteel"
 
 
-def run(*command: object, cwd: Path, properties: str = "") -> str:
+def run(*command: object, cwd: Path, properties: str = "", repository: str = "") -> str:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    environment["FIRESTEEL_PROPERTIES"] = properties
+    environment |= {"FIRESTEEL_PROPERTIES": properties, "FIRESTEEL_REPOSITORY": repository}
     done = subprocess.run(
         list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -82,6 +84,41 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
     assert "firesteel/py.typed" in names
     modules = {str(path.relative_to(ROOT)) for path in (ROOT / "firesteel").rglob("*.py")}
     assert modules <= set(names)
+
+
+def metadata(wheel: Path) -> email.message.Message:
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+        return email.message_from_bytes(archive.read(name))
+
+
+def relative_links(description: str) -> list[str]:
+    return [link for link in re.findall(r"\]\(([^)\s]+)\)", description) if not re.match(r"[a-z]+:|#", link)]
+
+
+def test_the_description_has_no_links_that_only_a_checkout_has(wheel: Path) -> None:
+    described = metadata(wheel)
+    text = described.get_payload()
+    assert described["Description-Content-Type"] == "text/markdown"
+    assert "pip install firesteel" in text
+    assert relative_links(text) == []
+    assert relative_links("[a](docs/a.md) [b](https://x.org) [c](#d)") == ["docs/a.md"]
+
+
+def test_a_repository_that_is_known_is_linked_to(wheel: Path, tmp_path: Path) -> None:
+    source = wheel.parent / "source"
+    run(
+        sys.executable, "setup.py", "-q", "egg_info", "--egg-base", tmp_path, cwd=source, repository=f"{REPOSITORY}.git"
+    )
+    described = email.message_from_bytes((tmp_path / "firesteel.egg-info" / "PKG-INFO").read_bytes())
+    assert described.get_all("Project-URL") == [
+        f"Repository, {REPOSITORY}",
+        f"Documentation, {REPOSITORY}/blob/main/docs/index.md",
+        f"Changes, {REPOSITORY}/blob/main/CHANGELOG.md",
+    ]
+    text = described.get_payload()
+    assert f"]({REPOSITORY}/blob/main/docs/features.md)" in text
+    assert relative_links(text) == []
 
 
 def test_what_runs_is_the_wheel(python: Path, tmp_path: Path) -> None:

@@ -242,7 +242,13 @@ S3_REGION = ConfigOption(
     "Region for s3:// paths; none means AWS_REGION of the environment, or that of the bucket.",
     _GROUP,
 )
-PROGRESS = ConfigOption("firesteel.progress", _BOOLEAN, False, "Show progress on the terminal while jobs run.", _GROUP)
+PROGRESS = ConfigOption(
+    "firesteel.progress",
+    _BOOLEAN,
+    None,
+    "Show progress on standard error while jobs run; none means: on a terminal, for jobs that take some seconds.",
+    _GROUP,
+)
 CANCELLATION_TIMEOUT = ConfigOption(
     "task.cancellation.timeout",
     _DURATION,
