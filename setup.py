@@ -1,8 +1,8 @@
 """What the package says about itself that pyproject.toml cannot say: where its repository is.
 
 A wheel's description is read where the files beside the README are not. Links of the README into the repository become
-links to where it is published, if that is known (``FIRESTEEL_REPOSITORY``, or the remote ``origin`` of the checkout), and
-plain text otherwise. Nothing else belongs here.
+links to where it is published, if that is known (``FIRESTEEL_REPOSITORY``, or the remote ``origin`` of the checkout),
+and plain text otherwise. Nothing else belongs here.
 """
 
 import os

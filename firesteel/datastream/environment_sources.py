@@ -68,6 +68,8 @@ class EnvironmentSources(ABC):
 
         ::
 
+            from firesteel.datastream.connectors.datagen import RateLimiterStrategy
+
             env.from_data_generator(lambda i: f"event {i}", 1000, RateLimiterStrategy.per_second(100))
 
         :param count: How many records; None for no end.
