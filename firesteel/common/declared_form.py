@@ -1,11 +1,13 @@
 """Values in the form that their declared type gives them, as functions behind a PyFlink source see them.
 
 Rows are :class:`Row` objects with the names of their fields, whatever they were written as; tuples are tuples; a whole
-number that is too large for its type begins again from below, as in Java.
+number that is too large for its type begins again from below, and a float has 32 bits, as in Java.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +19,7 @@ from firesteel.common.typeinfo import (
     RowTypeInfo,
     TupleTypeInfo,
     TypeInformation,
+    Types,
     element_type_of,
 )
 from firesteel.common.types import Row
@@ -37,6 +40,8 @@ def declared_form(type_info: TypeInformation | None) -> Form | None:
     A value that does not fit the type, or a number of more than 64 bits, is left as it is.
     """
     if isinstance(type_info, BasicTypeInfo):
+        if type_info == Types.FLOAT():
+            return _single
         return None if type_info.bounds is None else _number(*type_info.bounds)
     if isinstance(type_info, (NullableTypeInfo, ExternalTypeInfo)):
         return declared_form(type_info.get_type_info())
@@ -48,6 +53,16 @@ def declared_form(type_info: TypeInformation | None) -> Form | None:
         return _pairs(declared_form(type_info.key_type), declared_form(type_info.value_type))
     element = element_type_of(type_info)
     return None if element is None else _items(declared_form(element))
+
+
+def _single(value: Any) -> Any:
+    """A number with the 32 bits of a float."""
+    if type(value) not in (float, int) or math.isnan(value):
+        return value
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 _LONGS = range(-(2**63), 2**63)

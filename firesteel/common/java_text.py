@@ -38,7 +38,9 @@ def double_text(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "Infinity" if value > 0 else "-Infinity"
-    return _scientific_or_plain(repr(value))
+    # Java's decimals have two digits or more: of those, the nearest.
+    nearest = f"{value:.1e}"
+    return _scientific_or_plain(nearest if float(nearest) == value else repr(value))
 
 
 def float_text(value: float) -> str:
@@ -51,14 +53,21 @@ def float_text(value: float) -> str:
     """
     if math.isnan(value) or math.isinf(value):
         return double_text(value)
-    try:
-        bits = struct.pack(">f", value)
-    except OverflowError:
+    bits = _bits(value)
+    if bits is None:
         return "Infinity" if value > 0 else "-Infinity"
     single = struct.unpack(">f", bits)[0]
-    # The shortest decimal that is read back as the same 32 bits; nine digits always are.
-    texts = (f"{single:.{digits}g}" for digits in range(1, 10))
-    return _scientific_or_plain(next(text for text in texts if struct.pack(">f", float(text)) == bits))
+    # The shortest decimal of two digits or more that is read back as the same 32 bits; nine digits always are.
+    texts = (f"{single:.{digits}e}" for digits in range(1, 9))
+    return _scientific_or_plain(next(text for text in texts if _bits(float(text)) == bits))
+
+
+def _bits(value: float) -> bytes | None:
+    """The 32 bits of a float, or None if it is too large for them."""
+    try:
+        return struct.pack(">f", value)
+    except OverflowError:
+        return None
 
 
 def _scientific_or_plain(text: str) -> str:

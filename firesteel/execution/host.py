@@ -69,6 +69,8 @@ class WorkerPlan:
     """Whether the program, and what it imports in the workers, says ``import pyflink``."""
     log_level: str = "INFO"
     """What functions log is shown from this level on."""
+    log_levels: dict[str, str] = field(default_factory=dict)
+    """Other levels of single loggers."""
 
 
 @dataclass

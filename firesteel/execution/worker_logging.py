@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+
+from firesteel.common.options import PYTHON_LOGGING_LEVEL, PYTHON_LOGGING_LEVELS
+from firesteel.errors import ConfigurationError
 
 FORMAT = "%(asctime)s %(levelname)s %(name)s [pid %(process)d]: %(message)s"
 
 
-def set_up_logging(level: str) -> None:
+def levels_by_logger(overrides: Mapping[str, str] | None) -> dict[str, str]:
+    """The levels of single loggers; an unknown level is an error that names its logger."""
+    levels = {}
+    for name, level in (overrides or {}).items():
+        try:
+            levels[name] = PYTHON_LOGGING_LEVEL.value_type.parse(level)
+        except ValueError:
+            raise ConfigurationError(
+                f"{PYTHON_LOGGING_LEVELS.key}: the level of {name} cannot be {level!r}: expected "
+                f"{PYTHON_LOGGING_LEVEL.value_type.form}."
+            ) from None
+    return levels
+
+
+def set_up_logging(level: str, of_loggers: Mapping[str, str] | None = None) -> None:
     """Write what is logged from this level on to standard error, which Spark keeps with the executor's own.
 
     Functions that configure Python's ``logging`` themselves, for instance in ``open()``, keep what they set up.
@@ -18,3 +36,5 @@ def set_up_logging(level: str) -> None:
         handler.setFormatter(logging.Formatter(FORMAT))
         root.addHandler(handler)
         root.setLevel(level)
+        for name, own in (of_loggers or {}).items():
+            logging.getLogger(name).setLevel(own)

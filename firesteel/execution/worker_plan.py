@@ -14,6 +14,7 @@ from firesteel.common.options import (
     EPOCH_MAX_BYTES,
     OBJECT_REUSE,
     PYTHON_LOGGING_LEVEL,
+    PYTHON_LOGGING_LEVELS,
     ROCKSDB_LOCAL_DIRS,
     ROCKSDB_MEMORY,
     S3_ACCESS_KEY,
@@ -26,6 +27,7 @@ from firesteel.common.options import (
 )
 from firesteel.errors import ConfigurationError
 from firesteel.execution.host import WorkerPlan
+from firesteel.execution.worker_logging import levels_by_logger
 from firesteel.plan.job_plan import JobPlan
 from firesteel.pyflink import is_installed
 from firesteel.state.choice import BackendChoice
@@ -57,6 +59,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         s3=s3_access(plan.configuration),
         pyflink_names=is_installed(),
         log_level=plan.configuration.get(PYTHON_LOGGING_LEVEL),
+        log_levels=levels_by_logger(plan.configuration.get(PYTHON_LOGGING_LEVELS)),
     )
 
 

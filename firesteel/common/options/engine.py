@@ -292,7 +292,7 @@ PYTHON_EXECUTABLE = ConfigOption(
 )
 PYTHON_LOGGING_LEVEL = ConfigOption(
     "python.logging.default.level",
-    EnumValue(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")),
+    EnumValue(("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"), {"WARN": "WARNING", "FATAL": "CRITICAL"}),
     "INFO",
     "What functions log with Python's `logging` is shown from this level on.",
     _GROUP,

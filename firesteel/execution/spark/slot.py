@@ -120,7 +120,7 @@ class SlotServer:
             if entry not in sys.path:
                 sys.path.append(entry)  # files that the job has added since this process was started
         plan = codec.loads(plan_bytes)
-        set_up_logging(plan.log_level)
+        set_up_logging(plan.log_level, plan.log_levels)
         if plan.cached_files:
             _tell_spark_files(files)
         self._host.add_plan(plan)

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from firesteel.execution.worker_logging import set_up_logging
+from firesteel.errors import ConfigurationError
+from firesteel.execution.worker_logging import levels_by_logger, set_up_logging
 
 
 @contextlib.contextmanager
@@ -58,3 +59,21 @@ def test_logging_that_a_function_has_set_up_is_left_alone() -> None:
         root.setLevel("ERROR")
         set_up_logging("DEBUG")
         assert (root.handlers, root.level) == ([own], logging.ERROR)
+
+
+def test_single_loggers_have_levels_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", output)
+    chatty, quiet = logging.getLogger("test.chatty"), logging.getLogger("test.quiet")
+    with bare_root():
+        set_up_logging("INFO", levels_by_logger({"test.chatty": "debug", "test.quiet": "WARN"}))
+        chatty.debug("heard")
+        quiet.info("not heard")
+    chatty.setLevel(logging.NOTSET)
+    quiet.setLevel(logging.NOTSET)
+    assert "DEBUG test.chatty" in output.getvalue() and "not heard" not in output.getvalue()
+
+
+def test_a_level_that_does_not_exist_names_its_logger() -> None:
+    with pytest.raises(ConfigurationError, match=r"the level of my\.logger cannot be 'LOUD'"):
+        levels_by_logger({"my.logger": "LOUD"})
