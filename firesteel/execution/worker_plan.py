@@ -52,7 +52,7 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
         ),
         sort_memory=plan.configuration.get(SORT_MEMORY),
         work_directory=plan.configuration.get(WORK_DIR),
-        main_classes=_main_classes(),
+        main_classes=main_classes(),
         serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
         cached_files=plan.settings.get("cached_files", {}),
         backend=_backend(plan),
@@ -99,7 +99,7 @@ def _state_directories(configuration: Configuration) -> tuple[str, ...]:
     return () if work is None else (work,)
 
 
-def _main_classes() -> bytes:
+def main_classes() -> bytes:
     """The classes that the program defines in its main script, by value.
 
     Records of these classes are pickled by reference to ``__main__``, in the driver and in workers, which is much

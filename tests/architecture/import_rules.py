@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"__main__"},
     {"cli", "rest", "dashboard"},
     {"execution", "testing", "state_processor"},
-    {"datastream", "table", "cep", "pyflink"},
+    {"datastream", "dataset", "gelly", "ml", "table", "cep", "pyflink"},
     {"connectors"},
     {"plan"},
     {"runtime"},

@@ -42,6 +42,7 @@ __all__ = [
     "S3_SECRET_KEY",
     "WORK_DIR",
     "PROGRESS",
+    "DATASET_MEMORY",
     "CANCELLATION_INTERVAL",
     "CANCELLATION_TIMEOUT",
     "PYTHON_FILES",
@@ -247,6 +248,14 @@ PROGRESS = ConfigOption(
     _BOOLEAN,
     None,
     "Show progress on standard error while jobs run; none means: on a terminal, for jobs that take some seconds.",
+    _GROUP,
+)
+DATASET_MEMORY = ConfigOption(
+    "firesteel.dataset.memory",
+    MemoryValue(),
+    256 << 20,
+    "How much a task of a DataSet program holds in memory, counted in bytes of pickled records, before it goes on "
+    "on disk.",
     _GROUP,
 )
 CANCELLATION_TIMEOUT = ConfigOption(

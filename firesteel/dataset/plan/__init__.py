@@ -1,0 +1,1 @@
+"""What a DataSet program becomes: a graph of nodes, and how each of them is carried out."""

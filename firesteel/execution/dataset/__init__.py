@@ -1,0 +1,1 @@
+"""DataSet programs on Spark: each step is a stage of RDDs, exchanges carry chunks of records."""
