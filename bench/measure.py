@@ -74,6 +74,11 @@ class Bench:
         self._session: Any = None
 
     @property
+    def session(self) -> Any:
+        """The Spark session, started if it was not."""
+        return self._spark
+
+    @property
     def _spark(self) -> Any:
         if self._session is None:
             self._session = spark_session(Configuration.from_dict(self._options))

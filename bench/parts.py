@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from bench import backends, baselines, checkpoints, curves, curves_page, latency, parts_page, programs, stages
+from bench import backends, baselines, batch, checkpoints, curves, curves_page, latency, parts_page, programs, stages
 from bench.measure import Bench, Throughput
 from bench.page import PERFORMANCE, replace_section, table
 
@@ -163,5 +163,6 @@ PARTS = {
     "steps": Part(steps, write_page=_write_steps),
     "windows": Part(windows, write_page=parts_page.write_windows),
     "checkpoints": Part(checkpoint_costs, write_page=parts_page.write_checkpoints),
+    "batch": Part(batch.measure, write_page=batch.write_page),
     "curves": Part(curves.measure, repetitions=1, write_page=curves_page.write_page),
 }

@@ -67,9 +67,14 @@ def expected_outputs(blocks: list[Block]) -> dict[int, str]:
     return expected
 
 
+IN_PROCESS = "execution.target: in-process"
+ON_SPARK = {"datasets"}
+"""Pages whose programs run on Spark only."""
+
+
 def run(program: Path) -> dict[int, str]:
     """Line of a block -> what it printed."""
-    properties = "execution.target: in-process"
+    properties = "firesteel.master: local[2]" if program.stem in ON_SPARK else IN_PROCESS
     environment = {**os.environ, "FIRESTEEL_PROPERTIES": properties, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-W", "error", str(program)]
     done = subprocess.run(
