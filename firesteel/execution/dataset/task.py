@@ -171,7 +171,7 @@ def run_task(
             function.set_runtime_context(context)
             opened = True
             function.open(context)
-        yield from work(records)
+        yield from work(iter(records))  # Spark gives ranges as they are
     except (OperatorFailure, GeneratorExit):
         raise
     except Exception as error:

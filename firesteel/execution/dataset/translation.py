@@ -151,7 +151,7 @@ class Translation:
     def local_chunks(self, rdd: Rdd, step: Step, place: int, number: int = 0) -> Rdd:
         """Records that are where they should be, as chunks."""
         return rdd.mapPartitionsWithIndex(
-            lambda index, records: ((index, row) for _, row in chunked(records, to_one, 1, number)),
+            lambda index, records: ((index, row) for _, row in chunked(iter(records), to_one, 1, number)),
             preservesPartitioning=True,
         )
 
