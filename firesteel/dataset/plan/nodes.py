@@ -339,7 +339,8 @@ def dynamic_nodes(step_inputs: Sequence[Node], ends: Sequence[Node]) -> set[int]
     def visit(node: Node) -> bool:
         if node.id not in depends:
             depends[node.id] = False  # no cycles: only to end the recursion early
-            depends[node.id] = any(map(visit, list(node.parents())))
+            answers = [visit(parent) for parent in node.parents()]  # all of them: each is asked for later
+            depends[node.id] = any(answers)
         return depends[node.id]
 
     for end in ends:

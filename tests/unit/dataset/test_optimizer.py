@@ -120,6 +120,13 @@ def test_the_plan_of_an_iteration_shows_its_step(env: ExecutionEnvironment) -> N
     assert '"step_function"' in as_json(steps.values())
 
 
+def test_all_steps_that_depend_on_the_iteration_belong_to_it(env: ExecutionEnvironment) -> None:
+    begin = pairs(env).iterate(5)
+    longer = begin.map(lambda pair: pair)
+    result = begin.close_with(begin.union(longer).distinct())
+    assert longer.node.id in plan(result)[result.node.id].inner
+
+
 def test_an_iteration_whose_result_does_not_depend_on_it_is_refused(env: ExecutionEnvironment) -> None:
     begin = pairs(env).iterate(5)
     with pytest.raises(ProgramError, match="does not depend"):
