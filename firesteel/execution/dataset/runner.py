@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from pyspark.accumulators import AccumulatorParam
-
 from firesteel.common import Configuration
 from firesteel.common.options import DATASET_MEMORY, GLOBAL_JOB_PARAMETERS
 from firesteel.dataset.accumulators import Accumulator
@@ -20,8 +18,11 @@ from firesteel.execution.spark.session import spark_session
 _LONGEST = 2000
 
 
-class _Places(AccumulatorParam):  # type: ignore[misc]
-    """What each task has reported, by its place: a task that is repeated reports the same again, and counts once."""
+class _Places:
+    """What each task has reported, by its place: a task that is repeated reports the same again, and counts once.
+
+    Has the methods of Spark's AccumulatorParam, without being one: Spark is imported only when it is used.
+    """
 
     def zero(self, value: dict[Any, Any]) -> dict[Any, Any]:
         return {}
