@@ -314,7 +314,7 @@ class JobDriver:
                 savepoint=savepoint is not None,
                 drain=savepoint is not None and savepoint.drain,
                 completed_checkpoint=completed,
-                time_budget_ms=int(self._budget.target_seconds * 1000),
+                time_budget_ms=int(self._budget.reading_seconds * 1000),
                 loops=self._feedback.tasks(drain=savepoint is not None and savepoint.drain),
             ),
             source_tasks=self._sources.tasks(self._budget.records),

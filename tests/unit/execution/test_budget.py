@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
@@ -43,14 +48,54 @@ def test_a_fixed_cost_beyond_the_target_does_not_starve_the_job(fixed: float) ->
     budget = EpochBudget(10_000_000, 1.0, 1.0)
     for _ in range(30):
         budget.observe(budget.records, fixed + budget.records / 100_000)
-    assert budget.records == pytest.approx(100_000 * max(1.0 - fixed, 0.5), rel=0.1)
+    assert budget.records == pytest.approx(100_000 * max(1.0 - fixed, 3 * fixed), rel=0.1)
+    assert budget.reading_seconds == pytest.approx(max(1.0, 3 * fixed), rel=0.1)
 
 
 def test_a_fixed_cost_that_passes_is_forgotten() -> None:
     budget = EpochBudget(10_000_000, 1.0, 1.0)
-    for fixed in [3.0] * 20 + [0.05] * 20:
+    for fixed in [3.0] * 20 + [0.05] * 60:
         budget.observe(budget.records, fixed + budget.records / 100_000)
     assert 45_000 <= budget.records <= 100_000
+
+
+@st.composite
+def costs(draw: st.DrawFn) -> tuple[float, float, float, float, random.Random]:
+    """Fixed seconds, seconds per record, relative noise, how often an epoch takes five times its fixed cost more."""
+    fixed = draw(st.sampled_from([0.0, 0.01, 0.1, 0.5, 1.0, 3.0, 20.0]))
+    per_record = 10 ** draw(st.floats(-7, -3))
+    noise, hiccups = draw(st.sampled_from([0.0, 0.2, 0.5])), draw(st.sampled_from([0.0, 0.05]))
+    return fixed, per_record, noise, hiccups, random.Random(draw(st.integers(0, 1000)))
+
+
+@settings(max_examples=200)
+@given(costs=costs())
+def test_throughput_is_at_least_half_of_what_is_possible_whatever_the_costs(costs: Any) -> None:
+    fixed, per_record, noise, hiccups, chance = costs
+    budget = EpochBudget(1 << 40, 1.0, 3.0)
+    read, taken = 0, 0.0
+    for epoch in range(300):
+        seconds = (fixed + per_record * budget.records) * (1 + noise * chance.uniform(-1, 1))
+        seconds += 5 * fixed * (chance.random() < hiccups)
+        if epoch >= 30:
+            read, taken = read + budget.records, taken + seconds
+            assert budget.records > 1
+        budget.observe(budget.records, seconds)
+    assert read / taken >= 0.5 / per_record  # no constant budget gets more than one over the costs of a record
+
+
+@given(costs=costs(), stall=st.integers(1, 40), length=st.integers(1, 30))
+def test_the_budget_recovers_from_a_time_in_which_everything_was_slow(costs: Any, stall: int, length: int) -> None:
+    """Each epoch takes some seconds longer for a while, as when a disk or the cluster is busy with something else."""
+    fixed, per_record, noise, _, chance = costs
+    budget = EpochBudget(1 << 40, 1.0, 3.0)
+    read, taken = 0, 0.0
+    for epoch in range(160):
+        seconds = (fixed + per_record * budget.records) * (1 + noise * chance.uniform(-1, 1))
+        if epoch >= 110:
+            read, taken = read + budget.records, taken + seconds
+        budget.observe(budget.records, seconds + stall * (40 <= epoch < 40 + length))
+    assert read / taken >= 0.5 / per_record
 
 
 def test_a_few_full_epochs_are_no_backlog() -> None:
