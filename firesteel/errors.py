@@ -15,6 +15,7 @@
     │   ├── NoKeyError            keyed state touched outside a keyed context
     │   ├── StateMigrationError   stored state does not fit the program
     │   └── CheckpointError       a checkpoint or savepoint cannot be written, read or trusted
+    ├── CommitError               output of a complete checkpoint could not be made visible
     └── JobError                  a job that did not end well
         ├── JobFailedError        it failed; carries the user's own traceback
         └── JobCancelledError     it was cancelled while its result was awaited
@@ -90,6 +91,10 @@ StateMigrationException = StateMigrationError  # Flink's name for the same thing
 
 class CheckpointError(StateError):
     """A checkpoint or savepoint cannot be written, read or trusted."""
+
+
+class CommitError(FiresteelError):
+    """Output of a complete checkpoint could not be made visible. It is committed again when the job goes on."""
 
 
 class JobError(FiresteelError):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
+from firesteel.errors import CommitError
 from firesteel.model.functions import Function, RuntimeContext
 from firesteel.model.sink import Committer, Sink, SinkWriter, WriterContext
 
@@ -145,10 +146,12 @@ class _TransactionCommitter(Committer):
         before, self._last = self._last, [each["transaction"] for each in committables]
         for each in committables:
             transaction = each["transaction"]
-            if each["run"] != self._function._run or transaction in before:
-                self._function.recover_and_commit(transaction)
-            else:
-                self._function.commit(transaction)
+            known = each["run"] == self._function._run and transaction not in before
+            try:
+                (self._function.commit if known else self._function.recover_and_commit)(transaction)
+            except Exception as error:
+                message = f"transaction {transaction!r:.200}: {type(error).__name__}: {error}"
+                raise CommitError(message) from error
 
     def abort(self, committables: Sequence[Any]) -> None:
         for each in committables:

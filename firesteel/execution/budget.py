@@ -90,8 +90,8 @@ class EpochBudget:
 
     An epoch has a fixed cost, whatever it reads; it is learned from epochs of different sizes. Reading less does not
     make it smaller: where it uses up most of the target time by itself, epochs become longer than the target, so that
-    records get three quarters of the time. Throughput is therefore never far from the best that is possible, whatever the
-    costs are.
+    records get three quarters of the time. Throughput is therefore never far from the best that is possible,
+    whatever the costs are.
 
     A job with a backlog is late in any case: it takes longer epochs, to pay the fixed cost less often, until it has
     caught up.

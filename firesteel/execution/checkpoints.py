@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from firesteel.errors import CheckpointError
+from firesteel.errors import CheckpointError, CommitError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
 from firesteel.execution.clock import wall_clock_ms
-from firesteel.execution.directory_lock import DirectoryLock
+from firesteel.execution.directory_lock import DirectoryLock, DirectoryLostError
 from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_lost, refuse_misfit
 from firesteel.model.sink import Committer
@@ -22,6 +22,8 @@ from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, disc
 from firesteel.state.work_directory import process_folder
 
 log = logging.getLogger("firesteel.checkpoints")
+_SHOWN = 3
+"""How many committables an error shows."""
 _MAX_CHANGES = 32
 """After so many changes a subtask writes everything anew: recovery reads no more files than that."""
 
@@ -49,6 +51,7 @@ class PendingCheckpoint:
 
     manifest: Manifest
     started: int
+    """When, by the clock for intervals."""
     files: set[str]
     """The state files that are written for it."""
     full: bool
@@ -59,6 +62,7 @@ class CheckpointCoordinator:
     """Decides on checkpoints, follows them until they are complete, and keeps the last ones.
 
     :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
+    :param clock: Milliseconds for intervals, which nobody puts forward or back; not the time of day.
     """
 
     def __init__(self, plan: JobPlan, every_epoch: bool, clock: Callable[[], int]) -> None:
@@ -73,6 +77,8 @@ class CheckpointCoordinator:
         self.store = self._open_store()
         self._lock = None if self.store is None else DirectoryLock(self.store.files)
         self._committers: dict[str, Committer] = {each.uid: codec.loads(each.factory)() for each in plan.committers}
+        self._names = {operator.info.uid: operator.info.name for chain in plan.chains for operator in chain.operators}
+        self._unknown_sinks: set[str] = set()
         self._uncommitted: dict[str, list[Any]] = {}
         self._pending: list[PendingCheckpoint] = []
         self._carried: list[Waiting] = []
@@ -87,6 +93,8 @@ class CheckpointCoordinator:
         """What the job was started from, if it is to be deleted."""
         self._last_snapshot: Manifest | None = None
         """The newest snapshot taken, complete or not: the next change builds on its files."""
+        self._asked_at = clock()
+        """When the epoch in work was about to begin: the time of the checkpoint that it ends with."""
         self._last_started: int | None = None
         self._last_ended = -(1 << 62)
         self._full_due = True
@@ -162,7 +170,8 @@ class CheckpointCoordinator:
         return self.settings.interval is not None
 
     def due(self, now: int) -> bool:
-        """Whether the next epoch should end with a snapshot."""
+        """Whether the next epoch should end with a snapshot; ``now``: by the clock for intervals."""
+        self._asked_at = now
         if self._paused is not None:
             return False
         if self._every_epoch:
@@ -231,7 +240,7 @@ class CheckpointCoordinator:
     def begin(self, results: list[LevelResult], driver_state: dict[str, Any], now: int, waiting: Waiting) -> None:
         """Snapshots have been taken: follow them until all their files are there."""
         checkpoint_id, self.next_id = self.next_id, self.next_id + 1
-        self._last_started = now
+        self._last_started = self._asked_at
         committables, self._uncommitted = self._uncommitted, {}
         before = {} if self._full_due or self._last_snapshot is None else self._last_snapshot.operators
         manifest = build_manifest(
@@ -239,7 +248,7 @@ class CheckpointCoordinator:
         )
         files = {result.state_file for result in results if result.state_file is not None}
         all_waiting, self._carried = [*self._carried, waiting], []
-        self._pending.append(PendingCheckpoint(manifest, now, files, self._full_due, all_waiting))
+        self._pending.append(PendingCheckpoint(manifest, self._last_started, files, self._full_due, all_waiting))
         self._last_snapshot = manifest
         self._full_due = _longest_history(manifest) >= _MAX_CHANGES
         self.poll()
@@ -249,6 +258,8 @@ class CheckpointCoordinator:
 
         Raises :class:`CheckpointError` when more checkpoints in a row have failed than are tolerated.
         """
+        if self._pending and self._lock is not None:
+            self._lock.check()  # before waiting for files that will never be there
         while self._pending:
             first = self._pending[0]
             if self.store is not None and not all(self.store.has_state(name) for name in first.files):
@@ -257,6 +268,8 @@ class CheckpointCoordinator:
                 return
             try:
                 path = self._write_manifest(first)
+            except DirectoryLostError:
+                raise
             except CheckpointError as error:
                 self.fail(f"checkpoint {first.manifest.checkpoint_id} could not be completed: {error}")
                 return
@@ -274,7 +287,7 @@ class CheckpointCoordinator:
                 f"{limit}: set execution.checkpointing.dir, or a larger firesteel.checkpoint.max-size"
             )
         if self._lock is not None:
-            self._lock.check(wall_clock_ms())
+            self._lock.check()
         path = self.store.write_manifest(manifest)
         manifest.directory = self.store.directory
         self._retained.append(manifest)
@@ -285,7 +298,7 @@ class CheckpointCoordinator:
         manifest = pending.manifest
         for hand_out, _ in pending.waiting:
             hand_out()  # first: a restart begins here, and would not bring them again
-        self._commit(manifest.committables)
+        self._commit(manifest.committables, f"checkpoint {manifest.checkpoint_id}")
         for _, tell_sources in pending.waiting:
             tell_sources()
         self._last_ended = self._clock()
@@ -293,7 +306,7 @@ class CheckpointCoordinator:
         done = CompletedCheckpoint(
             manifest.checkpoint_id,
             path,
-            pending.started,
+            manifest.timestamp,
             self._last_ended - pending.started,
             manifest.state_bytes,
             pending.full,
@@ -360,15 +373,39 @@ class CheckpointCoordinator:
 
     # --- sinks --------------------------------------------------------------------------------------
 
-    def _commit(self, committables: dict[str, list[Any]]) -> None:
+    def _commit(self, committables: dict[str, list[Any]], checkpoint: str) -> None:
+        for uid, committer, prepared in self._with_committers(committables):
+            try:
+                committer.commit(prepared)
+            except Exception as error:
+                raise _commit_failed(self._names.get(uid, uid), uid, checkpoint, prepared, error) from error
+
+    def _abort(self, committables: dict[str, list[Any]]) -> None:
+        for uid, committer, prepared in self._with_committers(committables):
+            try:
+                committer.abort(prepared)
+            except Exception:  # what is left lies about; the failure that led here is more important
+                log.exception("sink %r could not abort what it had prepared", self._names.get(uid, uid))
+
+    def _with_committers(self, committables: dict[str, list[Any]]) -> Iterator[tuple[str, Committer, list[Any]]]:
+        """Each sink's part. That of a sink which the program does not have any more is passed over, with a warning."""
         for uid, prepared in committables.items():
-            if uid in self._committers:
-                self._committers[uid].commit(prepared)
+            committer = self._committers.get(uid)
+            if committer is not None:
+                yield uid, committer, prepared
+            elif uid not in self._unknown_sinks:
+                self._unknown_sinks.add(uid)
+                log.warning(
+                    "there is output of the sink with uid %r to be committed or aborted, but this program has no such "
+                    "sink: it stays as it is. %s",
+                    uid,
+                    _shortened(prepared),
+                )
 
     def commit_rest(self) -> None:
         """At the end of a job without checkpoints: make visible what is still prepared."""
         committables, self._uncommitted = self._uncommitted, {}
-        self._commit(committables)
+        self._commit(committables, "the end of the job")
 
     def stop_with(self, savepoint: str, hand_out: Callable[[], None]) -> None:
         """The job stops with a savepoint: hand out what waits, and make output visible.
@@ -391,7 +428,7 @@ class CheckpointCoordinator:
     def commit_again(self) -> None:
         """Commit what the checkpoint that the job goes on from holds: a failure may have come before it was done."""
         if self._base is not None:
-            self._commit(self._base.committables)
+            self._commit(self._base.committables, f"{self._base.kind} {self._base.checkpoint_id}")
 
     # --- recovery and the end -----------------------------------------------------------------------
 
@@ -403,18 +440,27 @@ class CheckpointCoordinator:
                 self.store.delete_checkpoint(pending.manifest.checkpoint_id)
         lost = [self._uncommitted, *(pending.manifest.committables for pending in self._pending)]
         for committables in lost:
-            for uid, prepared in committables.items():
-                self._committers[uid].abort(prepared)
+            self._abort(committables)
         self._abandon()
         self._uncommitted, self._carried, self._paused = {}, [], None
         return self._base
+
+    def _directory_lost(self) -> bool:
+        assert self._lock is not None
+        try:
+            self._lock.check()
+        except DirectoryLostError:
+            return True
+        except CheckpointError:  # another job may have it
+            return not self._temporary
+        return False
 
     def close(self, finished: bool, cancelled: bool) -> None:
         """Close committers; delete checkpoints that nobody can want any more."""
         for committer in self._committers.values():
             committer.close()
         self._cleaner.shutdown(wait=True)
-        if self.store is not None and self._lock is not None and self._lock.held:
+        if self.store is not None and self._lock is not None and self._lock.held and not self._directory_lost():
             _delete(self.store, [], self._take_abandoned(self.store))
             if finished or self._temporary or (cancelled and not self.settings.keep_when_cancelled):
                 self.store.delete_everything()
@@ -450,6 +496,20 @@ def build_manifest(
         for uid in result.report.union_state if result.report is not None else ():
             operators[uid].union = True
     return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state, committables)
+
+
+def _commit_failed(name: str, uid: str, checkpoint: str, prepared: list[Any], error: Exception) -> CommitError:
+    return CommitError(
+        f"sink {name!r} (uid {uid!r}) could not commit the output of {checkpoint}: {type(error).__name__}: {error}. "
+        f"It was to commit {_shortened(prepared)}. Nothing is lost: remove the cause, and the job commits again "
+        "when it restarts or is started again, before anything else. To leave that output alone, start from "
+        "an earlier checkpoint or savepoint (execution.state-recovery.path)"
+    )
+
+
+def _shortened(prepared: list[Any]) -> str:
+    shown = ", ".join(f"{each!r:.300}" for each in prepared[:_SHOWN])
+    return shown if len(prepared) <= _SHOWN else f"{shown} and {len(prepared) - _SHOWN} more"
 
 
 def _longest_history(manifest: Manifest) -> int:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import json
 import logging
 import os
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Callable
 from typing import IO
 
 from firesteel.errors import CheckpointError
+from firesteel.execution.clock import monotonic_ms
 from firesteel.state.filesystem import FileStore, LocalFileStore
 
 log = logging.getLogger("firesteel.checkpoints")
@@ -34,12 +38,18 @@ class DirectoryLock:
     some seconds.
     """
 
-    def __init__(self, files: FileStore) -> None:
+    def __init__(self, files: FileStore, ticks: Callable[[], int] = monotonic_ms) -> None:
         self._files = files
+        self._ticks = ticks
         self._owner = uuid.uuid4().hex
         self._handle: IO[str] | None = None
         self._claim: str | None = None
         self._renewed = 0
+        """The time that the last claim says."""
+        self._renewed_at = 0
+        """When that was, by a clock that nobody puts forward or back."""
+        self._lost = False
+        self._door: socket.socket | None = None
         self._stopped = threading.Event()
         self._renewer: threading.Thread | None = None
         self.held = False
@@ -56,6 +66,7 @@ class DirectoryLock:
     def _lock_file(self, directory: str) -> None:
         try:
             os.makedirs(directory, exist_ok=True)
+            self._door = _close_door(directory)
             self._handle = open(os.path.join(directory, _NAME), "w")  # noqa: SIM115 - held until release()
         except OSError as error:
             raise CheckpointError(
@@ -65,9 +76,22 @@ class DirectoryLock:
         try:
             fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            self._handle.close()
-            self._handle = None
+            self._let_go()
             raise _locked(directory) from error
+
+    def _let_go(self) -> None:
+        for each in (self._handle, self._door):
+            if each is not None:
+                each.close()
+        self._handle = self._door = None
+
+    def _lock_file_is_there(self) -> bool:
+        """Whether the file that is locked is still the one in the directory: others would lock another one."""
+        assert self._handle is not None
+        try:
+            return os.path.samestat(os.stat(os.path.join(self._files.uri, _NAME)), os.fstat(self._handle.fileno()))
+        except OSError:
+            return False
 
     # ---- leases --------------------------------------------------------------------------------------------------
 
@@ -94,12 +118,17 @@ class DirectoryLock:
 
     def renew(self, now: int) -> None:
         """Say that the owner is still alive: a new claim before the old one goes, so that there always is one."""
+        now = max(now, self._renewed)  # for others the claim must not grow older because a clock was put back
         if self._handle is not None or (self._claim is not None and now == self._renewed):
+            self._renewed_at = self._ticks()
+            return
+        if self._claim is not None and not self._files.exists(f"{_NAME}/{self._claim}"):
+            self._lost = True  # whoever came since has not seen it: a new claim would come too late
             return
         claim = f"{now}-{self._owner}"
         self._files.write(f"{_NAME}/{claim}", json.dumps({"host": socket.gethostname(), "pid": os.getpid()}).encode())
         self._withdraw()
-        self._claim, self._renewed = claim, now
+        self._claim, self._renewed, self._renewed_at = claim, now, self._ticks()
 
     def _withdraw(self) -> None:
         if self._claim is not None:
@@ -121,9 +150,21 @@ class DirectoryLock:
             except CheckpointError as error:  # check() tells if it goes on for too long
                 log.warning("the lease of %s could not be renewed: %s", self._files.uri, error)
 
-    def check(self, now: int) -> None:
-        """Raise :class:`CheckpointError` if the lease has ended: another job may have the directory by now."""
-        if self._handle is None and now - self._renewed >= _LEASE_MS:
+    def check(self) -> None:
+        """Raise :class:`DirectoryLostError` if the directory was deleted, and :class:`CheckpointError` if the lease has
+        ended: another job may have the directory by now.
+        """
+        if self._handle is not None:
+            there = self._lock_file_is_there()
+        else:
+            there = not self._lost and (self._claim is None or self._files.exists(f"{_NAME}/{self._claim}"))
+        if not there:
+            raise DirectoryLostError(
+                f"the checkpoint directory {self._files.uri}, or the lock in it, was deleted or replaced while the job "
+                "was using it. Its checkpoints may be gone, and another job may be using it. Nothing more is written "
+                "there. Put it back from a copy, or start from a savepoint (execution.state-recovery.path), or anew"
+            )
+        if self._handle is None and self._ticks() - self._renewed_at >= _LEASE_MS:
             raise CheckpointError(
                 f"the lease of {self._files.uri} could not be renewed for {_LEASE_MS // 1000} seconds, so that another "
                 "job may be using the directory"
@@ -135,11 +176,33 @@ class DirectoryLock:
         if self._renewer is not None:
             self._renewer.join()
         if self._handle is not None:
-            self._handle.close()
-            self._handle = None
+            self._let_go()
         elif self.held:
             self._withdraw()
         self.held = False
+
+
+class DirectoryLostError(CheckpointError):
+    """The checkpoint directory was deleted under the job: no restart can help."""
+
+
+def _close_door(directory: str) -> socket.socket | None:
+    """A lock that is not in the directory, and so cannot be deleted with it: a name that one process of a host has.
+
+    It only adds to the lock in the directory, which also keeps out jobs of other hosts and containers.
+    """
+    if not sys.platform.startswith("linux"):
+        return None
+    path = f"{os.getuid()} {os.path.realpath(directory)}"
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    try:
+        door.bind(f"\0firesteel-checkpoints-{hashlib.sha256(os.fsencode(path)).hexdigest()}")
+    except OSError as error:
+        door.close()
+        if error.errno == errno.EADDRINUSE:
+            raise _locked(directory) from error
+        return None  # there are sandboxes without such names
+    return door
 
 
 def _surely_over(owner: dict[str, object]) -> bool:

@@ -15,7 +15,8 @@ from firesteel.common.warnings import FiresteelWarning
 from firesteel.errors import CheckpointError, FiresteelError, JobCancelledError, JobFailedError, StateMigrationError
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
-from firesteel.execution.clock import processing_clock
+from firesteel.execution.clock import SteadyClock, interval_clock, processing_clock
+from firesteel.execution.directory_lock import DirectoryLostError
 from firesteel.execution.ending import Interrupted, Terminated, watch_cancellation
 from firesteel.execution.feedback import FeedbackCoordinator
 from firesteel.execution.fencing import fencing_violation
@@ -82,6 +83,10 @@ class EpochFailedError(Exception):
         self.cause = cause
 
 
+class ClusterLostError(JobFailedError):
+    """The cluster is gone, and the job cannot get another one."""
+
+
 class SinkFailedError(Exception):
     """A sink in the driver would not take its records. They cannot be offered again, so the job is not restarted."""
 
@@ -127,7 +132,8 @@ class JobDriver:
         self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
         self._feedback = FeedbackCoordinator(plan.iterations)
         self._hints = JobHints(plan)
-        self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._clock)
+        self._ticks = interval_clock(self._clock)
+        self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._ticks)
         self._budget = EpochBudget.of(configuration)
         self._restarts = restart_strategy_of(configuration).new_policy()
         self._progress = ProgressLine.wanted(configuration.get(PROGRESS))
@@ -149,7 +155,7 @@ class JobDriver:
         try:
             self._warn_about_guarantees()
             self._job.transition(JobStatus.RUNNING)
-            error = self._run_with_restarts(_Run(0, self._checkpoints.open()))
+            error = self._run_with_restarts(self._first_run())
         except BaseException as unexpected:
             error = unexpected
         finally:
@@ -159,6 +165,12 @@ class JobDriver:
             self._job.finish(int((time.monotonic() - started) * 1000), error)
         if isinstance(error, (KeyboardInterrupt, Terminated)):
             raise error
+
+    def _first_run(self) -> _Run:
+        restore = self._checkpoints.open()
+        if isinstance(self._clock, SteadyClock) and restore is not None:
+            self._clock.not_before(restore.timestamp)
+        return _Run(0, restore)
 
     def _run_with_restarts(self, run: _Run) -> BaseException | None:
         """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
@@ -183,7 +195,7 @@ class JobDriver:
                 return _because(JobFailedError(str(failure)), failure.__cause__)
             except Exception as source_error:  # raised by a source in the driver
                 cause = source_error
-            delay = self._restarts.on_failure(self._clock()) if self._restarts is not None else None
+            delay = self._restarts.on_failure(self._ticks()) if self._restarts is not None else None
             if delay is None or _hopeless(run, cause):
                 return cause if first_cause is None else _job_failure(cause, run.generation, first_cause)
             first_cause = first_cause or cause
@@ -251,12 +263,14 @@ class JobDriver:
             or self._sources.ended()
             or self._feedback.has_work()
             or (self._next_timer is not None and self._next_timer <= now)
-            or (self._checkpoints.enabled and self._checkpoints.due(now))
+            or (self._checkpoints.enabled and self._checkpoints.due(self._ticks()))
         )
 
     def _seconds_to_wait(self, now: int) -> float:
-        times = (self._sources.next_data_time(now), self._next_timer, self._checkpoints.next_due())
-        known = [at - now for at in times if at is not None]
+        known = [at - now for at in (self._sources.next_data_time(now), self._next_timer) if at is not None]
+        checkpoint = self._checkpoints.next_due()
+        if checkpoint is not None:
+            known.append(checkpoint - self._ticks())
         if self._sources.next_data_time(now) is None or self._checkpoints.pending:
             known.append(int(_POLL_SECONDS * 1000))
         return min(max(min(known, default=0) / 1000, 0.001), _LONGEST_WAIT_SECONDS)
@@ -270,7 +284,7 @@ class JobDriver:
     def _run_epoch(self, run: _Run, now: int, savepoint: SavepointRequest | None) -> bool:
         """Run one epoch and make it count. Returns whether the job has come to its end."""
         self._epoch += 1
-        snapshot = savepoint is None and self._checkpoints.due(now)
+        snapshot = savepoint is None and self._checkpoints.due(self._ticks())
         target = None if savepoint is None else savepoint.target(str(self._job.id))
         order = self._order(run, now, snapshot, savepoint, target)
         started = time.monotonic()
@@ -439,7 +453,7 @@ class JobDriver:
         self._budget.observe(max(reads, default=0), seconds)
         watermark, newest = job_watermark(results), newest_timestamp(results)
         stats = EpochStats(self._epoch, sum(reads), seconds, watermark, newest, checkpoint_id)
-        self._job.metrics.record(self._plan, results, stats, self._budget.saturated)
+        self._job.metrics.record(self._plan, results, stats, self._budget.saturated, self._sources.metrics())
         if self._progress is not None:
             self._progress.show(self._job.metrics, stats)
         self._hints.observe(results, now)
@@ -509,8 +523,10 @@ def _cause(error: BaseException) -> BaseException | None:
 
 
 def _hopeless(run: _Run, cause: BaseException) -> bool:
-    """Whether the job could not even begin with the state it was given: no restart changes that."""
-    return (
+    """Whether no restart changes anything: the cluster or the checkpoint directory is gone, or the job could not even
+    begin with the state it was given.
+    """
+    return isinstance(cause, (ClusterLostError, DirectoryLostError)) or (
         run.generation == 0
         and run.first
         and run.restore is not None

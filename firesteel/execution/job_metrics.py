@@ -8,7 +8,7 @@ from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.execution.host import LevelResult
-from firesteel.metrics import MergedMetrics, merge_snapshots
+from firesteel.metrics import MergedMetrics, MetricSnapshot, merge_snapshots
 from firesteel.plan.job_plan import JobPlan
 
 
@@ -49,6 +49,7 @@ class JobMetrics:
         self._operators: dict[str, dict[int, dict[str, Any]]] = {}
         self._names: dict[str, str] = {}
         self._busy: dict[str, float] = {}
+        self._in_driver: dict[str, dict[int, MetricSnapshot]] = {}
         self._upstream_saturated = False
         self.epochs: list[EpochStats] = []
         self.records = 0
@@ -57,8 +58,15 @@ class JobMetrics:
         """Learn the operators' names."""
         self._names = {operator.info.uid: operator.info.name for chain in plan.chains for operator in chain.operators}
 
-    def record(self, plan: JobPlan, results: list[LevelResult], stats: EpochStats, saturated: bool) -> None:
-        """Take in what an epoch reported."""
+    def record(
+        self,
+        plan: JobPlan,
+        results: list[LevelResult],
+        stats: EpochStats,
+        saturated: bool,
+        in_driver: dict[str, dict[int, MetricSnapshot]],
+    ) -> None:
+        """Take in what an epoch reported, and what functions in the driver have measured, by uid and subtask."""
         busiest: dict[int, float] = {}
         with self._lock:
             for result in results:
@@ -66,6 +74,7 @@ class JobMetrics:
                 busiest[result.level] = max(busiest.get(result.level, 0.0), result.busy_seconds)
                 for uid, numbers in result.report.metrics.items():
                     self._operators.setdefault(uid, {})[result.index] = numbers
+            self._in_driver = in_driver
             for chain in plan.chains:
                 for operator in chain.operators:
                     self._busy[operator.info.uid] = busiest.get(chain.level, 0.0) / max(stats.seconds, 1e-6)
@@ -80,6 +89,8 @@ class JobMetrics:
             uid = self._find(name_or_uid)
             subtasks = self._operators.get(uid, {})
             user = {index: numbers["user"] for index, numbers in subtasks.items()}
+            for index, snapshot in self._in_driver.get(uid, {}).items():
+                user[index] = snapshot.joined(user[index]) if index in user else snapshot
             merged = merge_snapshots(user)
             return OperatorMetrics(
                 name=self._names.get(uid, uid),

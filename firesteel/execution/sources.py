@@ -10,7 +10,7 @@ from typing import Any
 
 from firesteel.common.time import MIN_WATERMARK
 from firesteel.errors import ProgramError
-from firesteel.metrics import MetricGroup
+from firesteel.metrics import MetricGroup, MetricSnapshot
 from firesteel.model.functions import RuntimeContext
 from firesteel.model.source import DriverReader, DriverSource, Source, SourceSplit, SplitEnumerator
 from firesteel.plan.job_plan import PlannedSource
@@ -169,6 +169,8 @@ class DriverSourceState:
         self._readers: list[DriverReader] = []
         self._states: list[Any] = []
         self._attempt = -1
+        self._metrics = [MetricGroup() for _ in range(planned.parallelism)]
+        """One for each reader, the same after a restart."""
         self._all_told = False
         """Whether the tasks know that all subtasks have ended."""
 
@@ -194,11 +196,15 @@ class DriverSourceState:
                 attempt=self._attempt,
                 clock=Clock(),
                 output=Output(),
-                metrics=MetricGroup(),
+                metrics=self._metrics[index],
                 operator_state=OperatorStateBackend(),
                 job_parameters=self._job_parameters,
             )
         )
+
+    def metrics(self) -> dict[int, MetricSnapshot]:
+        """What the functions of each subtask have measured so far."""
+        return {index: group.snapshot() for index, group in enumerate(self._metrics)}
 
     def discover(self, now: int) -> None:
         """There is nothing to find."""
@@ -319,6 +325,10 @@ class SourceCoordinator:
         """Take over what a subtask has read."""
         for operator, report in reports.items():
             self._by_operator[operator].apply(report)
+
+    def metrics(self) -> dict[str, dict[int, MetricSnapshot]]:
+        """By uid and subtask: what functions that are called in the driver have measured."""
+        return {each.planned.uid: each.metrics() for each in self._sources if isinstance(each, DriverSourceState)}
 
     def snapshot(self) -> dict[str, Any]:
         """What :meth:`start` goes on from."""

@@ -151,6 +151,15 @@ class MetricSnapshot:
     distributions: dict[str, DistributionValue] = field(default_factory=dict)
     gauges: dict[str, Any] = field(default_factory=dict)
 
+    def joined(self, other: MetricSnapshot) -> MetricSnapshot:
+        """These metrics and others of the same subtask; where both have one of a name, this one's."""
+        return MetricSnapshot(
+            {**other.counters, **self.counters},
+            {**other.meters, **self.meters},
+            {**other.distributions, **self.distributions},
+            {**other.gauges, **self.gauges},
+        )
+
 
 @dataclass
 class MergedMetrics:

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from itertools import repeat
 from typing import Any
 
+from firesteel.errors import ProgramError
 from firesteel.model.functions import SinkFunction
 from firesteel.model.sink import Sink, SinkWriter, WriterContext
 from firesteel.runtime.batch import Batch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.user_function import FunctionOperator
+from firesteel.state import codec
 from firesteel.state.backend import KeyScope
 
 
@@ -93,7 +95,10 @@ class SinkWriterOperator(Operator):
     def prepare_commit(self) -> list[Any]:
         """What the committer has to make visible."""
         assert self._writer is not None
-        return list(self._writer.prepare_commit())
+        committables = list(self._writer.prepare_commit())
+        for committable in committables:
+            _refuse_unpicklable(committable)
+        return committables
 
     def snapshot(self) -> Any | None:
         """The writer's state."""
@@ -105,6 +110,18 @@ class SinkWriterOperator(Operator):
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def _refuse_unpicklable(committable: Any) -> None:
+    """What is to be committed goes into the checkpoint: it must come back from there, or nothing could be committed."""
+    try:
+        codec.loads(codec.dumps(committable))
+    except Exception as error:
+        raise ProgramError(
+            f"what the sink has prepared cannot be stored in a checkpoint, and so not be committed: "
+            f"{committable!r:.200}: {type(error).__name__}: {error}. What prepare_commit() and begin_transaction() "
+            "return must be able to be pickled: a name or an id rather than a connection"
+        ) from error
 
 
 class CollectOperator(Operator):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import shutil
@@ -63,6 +64,29 @@ def _pieces(data: bytes | Iterable[bytes]) -> Iterable[bytes]:
     return (data,) if isinstance(data, bytes) else data
 
 
+def sync_directory(path: str) -> None:
+    """Force the names in a local directory to the disk: only then does a renamed file outlive a loss of power."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):  # some mounted file systems cannot
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def make_directories(path: str) -> None:
+    """Make a local directory and those above it, so that their names outlive a loss of power, too."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    if parent and parent != path:
+        make_directories(parent)
+    os.makedirs(path, exist_ok=True)
+    sync_directory(parent or ".")
+
+
 class LocalFileStore(FileStore):
     """A directory of the local disk (or one that is mounted)."""
 
@@ -75,15 +99,18 @@ class LocalFileStore(FileStore):
     def write(self, name: str, data: bytes | Iterable[bytes], durable: bool = True) -> None:
         """Write under another name, force it to the disk if it is to be durable, rename."""
         path = self._path(name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        folder = os.path.dirname(path)
         temporary = f"{path}.{os.getpid()}.part"
         try:
+            make_directories(folder)
             with open(temporary, "wb") as file:
                 file.writelines(_pieces(data))
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())
             os.replace(temporary, path)
+            if durable:
+                sync_directory(folder)
         except OSError as error:
             if os.path.exists(temporary):
                 os.unlink(temporary)

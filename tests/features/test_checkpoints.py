@@ -22,7 +22,13 @@ from firesteel.datastream import (
     RuntimeContext,
     StreamExecutionEnvironment,
 )
-from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter, WriterContext
+from firesteel.datastream.connectors.base import (
+    Committer,
+    Sink,
+    SinkWriter,
+    TwoPhaseCommitSinkFunction,
+    WriterContext,
+)
 from firesteel.datastream.connectors.number_seq import NumberSequenceSource
 from firesteel.datastream.functions import (
     CheckpointedFunction,
@@ -32,6 +38,7 @@ from firesteel.datastream.functions import (
 from firesteel.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from firesteel.errors import CheckpointError, ConfigurationError, JobFailedError
 from firesteel.execution import snapshot_writer
+from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
 from firesteel.state.filesystem import LocalFileStore
 from firesteel.state.store import CheckpointStore
@@ -633,6 +640,61 @@ def test_a_sink_that_cannot_commit_for_a_while_costs_nothing(make_env: MakeEnv, 
     assert sorted(set(committed)) == [19, 29, 39, 49]
     for place, (name, last) in enumerate(steps):
         assert name == "sink" or ["sink", last] in steps[:place]
+
+
+@pytest.mark.feature("EO-02")
+def test_a_commit_that_fails_names_sink_committable_and_the_way_out(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(1, {"firesteel.epoch.max-records": 10, **checkpointing(tmp_path / "checkpoints")})
+    numbers = env.from_source(Numbers(50, tmp_path / "journal"), WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.sink_to(FailingCommits(tmp_path / "journal", times=99)).name("table").uid("the-table")
+    with pytest.raises(JobFailedError) as failure, use_clock(checkpoint_each_epoch()):
+        env.execute()
+    message = str(failure.value)
+    assert "sink 'table' (uid 'the-table') could not commit the output of checkpoint 2" in message
+    assert "ConnectionError: the database is away" in message
+    assert "It was to commit 20, 21, 22 and 7 more" in message
+    assert "start from an earlier checkpoint" in message
+
+
+@pytest.mark.feature("EO-02")
+def test_output_of_a_sink_that_is_gone_is_left_alone_with_a_warning(
+    make_env: MakeEnv, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whether it was to be committed or aborted."""
+    env = make_env(1, checkpointing(tmp_path))
+    env.from_collection([1]).sink_to(NotingSink("one", tmp_path / "journal")).uid("here")
+    coordinator = CheckpointCoordinator(
+        env._compile(env._graph, None), every_epoch=False, clock=checkpoint_each_epoch()
+    )
+    coordinator._uncommitted = {"gone": [{"file": "a"}], "here": [1]}
+    coordinator.commit_rest()
+    coordinator._uncommitted = {"gone": [{"file": "b"}]}
+    coordinator.roll_back()
+    coordinator.close(finished=False, cancelled=False)
+    assert (tmp_path / "journal").read_text().split() == ["one", "1"]
+    (warning,) = [record.getMessage() for record in caplog.records if "'gone'" in record.getMessage()]
+    assert "this program has no such sink" in warning
+    assert "{'file': 'a'}" in warning
+
+
+class Unpicklable(TwoPhaseCommitSinkFunction):
+    """Its transactions are connections, which cannot be stored."""
+
+    def begin_transaction(self) -> Any:
+        return threading.Lock()
+
+    def invoke(self, transaction: Any, value: Any, context: WriterContext) -> None: ...
+    def pre_commit(self, transaction: Any) -> None: ...
+    def commit(self, transaction: Any) -> None: ...
+    def abort(self, transaction: Any) -> None: ...
+
+
+@pytest.mark.feature("EO-02")
+def test_what_cannot_be_stored_cannot_be_prepared(make_env: MakeEnv) -> None:
+    env = make_env(1)
+    env.from_collection([1]).sink_to(Unpicklable()).name("bad sink")
+    with pytest.raises(JobFailedError, match=r"(?s)cannot be stored in a checkpoint.*operator: bad sink"):
+        env.execute()
 
 
 class Fills(KeyedProcessFunction):

@@ -238,7 +238,7 @@ def test_a_batch_job_recovers_by_reading_again(make_env: MakeEnv, tmp_path: Path
 def test_a_batch_job_hands_out_its_results_once(make_env: MakeEnv, tmp_path: Path, monkeypatch: Any) -> None:
     """What was computed before the failure is computed again, and seen once; there is no directory in secret either."""
     made: list[str] = []
-    monkeypatch.setattr("firesteel.execution.checkpoints.tempfile.mkdtemp", lambda **_: made.append("a directory"))
+    monkeypatch.setattr("firesteel.execution.checkpoints.process_folder", made.append)
     env = make_env(1, {"firesteel.epoch.max-records": 5})
     env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     env.enable_checkpointing(10)

@@ -11,6 +11,7 @@ from firesteel.common import JobClient
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter
+from firesteel.errors import CommitError
 from firesteel.state.store import CheckpointStore
 from firesteel.testing import InjectedFailure
 from tests.features.executors import MakeEnv
@@ -103,7 +104,7 @@ def test_a_job_that_dies_before_it_has_cleaned_up_goes_on_from_its_savepoint(
 def test_a_commit_that_fails_while_stopping_does_not_repeat_its_output(make_env: MakeEnv, tmp_path: Path) -> None:
     client = started(make_env, tmp_path, "3600000")
     (tmp_path / "mark").touch()
-    with pytest.raises(InjectedFailure):
+    with pytest.raises(CommitError, match="InjectedFailure: after the commit"):
         client.stop_with_savepoint(False, str(tmp_path / "savepoints")).result(WAIT)
     stop(client, tmp_path)
     assert assert_each_once(tmp_path) >= 100

@@ -97,6 +97,10 @@ class OnCheckpointRollingPolicy(RollingPolicy):
         return False
 
 
+_LONGEST = 160
+"""Of the 255 bytes of a name, what subtask, id, number and the hidden name do not need."""
+
+
 class OutputFileConfig:
     """How the files of a sink are called: ``<prefix>-<subtask>-<id>-<number><suffix>``.
 
@@ -132,6 +136,15 @@ class OutputFileConfig:
                 raise ConfigurationError(
                     f"{name} is a text without '/', got {value!r}. Folders: with_bucket_assigner()."
                 )
+            if "\0" in value or any("\ud800" <= character <= "\udfff" for character in value):
+                raise ConfigurationError(
+                    f"{name} {value!r} has characters that no file system takes in names. Take them out."
+                )
+        if len((part_prefix + part_suffix).encode()) > _LONGEST:
+            raise ConfigurationError(
+                f"part_prefix and part_suffix have {len((part_prefix + part_suffix).encode())} bytes together; names "
+                f"of files have room for {_LONGEST} of them. Take shorter ones."
+            )
         if not part_prefix or part_prefix[0] in "._":
             raise ConfigurationError(
                 f"part_prefix {part_prefix!r} makes files that readers do not see: names that begin with '.' or '_' "

@@ -19,9 +19,10 @@ from typing import IO, Any
 
 from firesteel.connectors.files.storage import Storage
 
-__all__ = ["SinkRun", "Staging"]
+__all__ = ["HIDDEN_FOLDER", "SinkRun", "Staging"]
 
-_FOLDER = ".inprogress"
+HIDDEN_FOLDER = ".inprogress"
+"""Below the base path."""
 _WRITING = ".inprogress"
 _WAITING = ".pending"
 
@@ -70,7 +71,7 @@ class Staging:
     def __init__(self, storage: Storage, base: str, run: SinkRun, subtask: int, attempt: int) -> None:
         self._storage = storage
         self._base = base
-        self._folder = f"{base}/{_FOLDER}/{run.id}-{subtask}"
+        self._folder = f"{base}/{HIDDEN_FOLDER}/{run.id}-{subtask}"
         self._attempt = str(attempt)
 
     def create(self, name: str) -> tuple[str, IO[bytes]]:
@@ -108,7 +109,7 @@ class Staging:
     @staticmethod
     def prune(storage: Storage, base: str, run: SinkRun) -> None:
         """Delete the folders of a run in which nothing is left, and the hidden place if it was the last."""
-        top = f"{base}/{_FOLDER}"
+        top = f"{base}/{HIDDEN_FOLDER}"
         for folder in storage.entries(top):
             if folder.name.startswith(f"{run.id}-"):
                 for attempt in storage.entries(folder.path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -10,8 +11,16 @@ from typing import IO, Any, cast
 
 from firesteel.errors import ConfigurationError
 from firesteel.state.file_systems import arrow_file_system, local_path
+from firesteel.state.filesystem import make_directories, sync_directory
 
 __all__ = ["ArrowStorage", "FileEntry", "LocalStorage", "Storage", "check_path", "open_storage"]
+
+_LONGEST_NAME = 255
+_LONGEST_PATH = 4096
+"""In bytes, on Linux and all its file systems."""
+_LONGEST_KEY = 1024
+_LONGEST_KEY_PART = 255
+"""In bytes: S3, GCS and Azure take keys up to this length, and HDFS no longer names."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,13 @@ class Storage(ABC):
         """Give a file its final name; the directories above it are made. A reader sees the whole file or none."""
 
     @abstractmethod
+    def prepare(self, path: str, source_folder: str) -> None:
+        """Make sure that a file can be moved to this path later: from a folder that is there already.
+
+        :raises OSError: It could not; also ValueError for a path that no file system takes.
+        """
+
+    @abstractmethod
     def delete(self, path: str) -> None:
         """Delete a file, if it is there."""
 
@@ -78,10 +94,10 @@ class LocalStorage(Storage):
     def create(self, path: str) -> IO[bytes]:
         """Open a new file for writing."""
         try:
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directories(os.path.dirname(path))
             return open(path, "wb")
         except FileNotFoundError:  # somebody has just tidied up a directory above
-            os.makedirs(os.path.dirname(path), exist_ok=True)
+            make_directories(os.path.dirname(path))
             return open(path, "wb")
 
     def finish(self, stream: IO[bytes]) -> None:
@@ -103,8 +119,29 @@ class LocalStorage(Storage):
 
     def move(self, source: str, target: str) -> None:
         """Rename."""
-        os.makedirs(os.path.dirname(target), exist_ok=True)
-        os.replace(source, target)
+        folder = os.path.dirname(target)
+        try:
+            make_directories(folder)
+            os.replace(source, target)
+        except FileNotFoundError:
+            if not os.path.lexists(source):
+                raise
+            make_directories(folder)  # somebody has just tidied it up
+            os.replace(source, target)
+        sync_directory(folder)
+
+    def prepare(self, path: str, source_folder: str) -> None:
+        """Make the folder: nothing else tells whether it can be made."""
+        folder, name = os.path.split(path)
+        if len(os.fsencode(name)) > _LONGEST_NAME:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), name)
+        if len(os.fsencode(path)) >= _LONGEST_PATH:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+        os.makedirs(folder, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), folder)
+        if os.stat(folder).st_dev != os.stat(source_folder).st_dev:
+            raise OSError(errno.EXDEV, "it is on another file system than the base path", folder)
 
     def delete(self, path: str) -> None:
         """Delete a file."""
@@ -161,6 +198,16 @@ class ArrowStorage(Storage):
         """Move: a rename where the file system has one, a copy and delete on object stores."""
         self._fs.create_dir(target.rpartition("/")[0], recursive=True)
         self._fs.move(source, target)
+
+    def prepare(self, path: str, source_folder: str) -> None:
+        """Object stores have no folders, but a longest name; elsewhere the folder is made."""
+        encoded = path.encode()  # a UnicodeEncodeError is a ValueError
+        if b"\0" in encoded:
+            raise ValueError("there is a null character in it")
+        if len(encoded) > _LONGEST_KEY or max(map(len, encoded.split(b"/"))) > _LONGEST_KEY_PART:
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path)
+        if self._fs.type_name not in ("s3", "gcs", "abfs"):
+            self._fs.create_dir(path.rpartition("/")[0], recursive=True)
 
     def delete(self, path: str) -> None:
         """Delete a file."""

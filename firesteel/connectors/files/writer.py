@@ -14,9 +14,9 @@ from firesteel.common.serialization import BulkWriter, BulkWriterFactory, Encode
 from firesteel.connectors.files.buckets import BucketAssigner
 from firesteel.connectors.files.compaction import FileCompactor, FileCompactStrategy, IdenticalFileCompactor
 from firesteel.connectors.files.rolling import OutputFileConfig, PartFileInfo, RollingPolicy
-from firesteel.connectors.files.staging import SinkRun, Staging
+from firesteel.connectors.files.staging import HIDDEN_FOLDER, SinkRun, Staging
 from firesteel.connectors.files.storage import open_storage
-from firesteel.errors import CheckpointError, ProgramError, StateMigrationError
+from firesteel.errors import CheckpointError, CommitError, ProgramError, StateMigrationError
 from firesteel.model.functions import RuntimeContext
 from firesteel.model.sink import Committer, SinkWriter, WriterContext
 
@@ -27,6 +27,8 @@ log = logging.getLogger("firesteel.connectors.files")
 _MAX_OPEN = 128
 """How many files one subtask has open; one more closes the one that was begun first."""
 _VERSION = 1
+_JOINED = "compacted-"
+_LONGEST_PART = 255
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,11 @@ class FileWriter(SinkWriter):
     def close(self) -> None:
         """Delete what is not complete: it belongs to no checkpoint."""
         parts, self._parts = self._parts, {}
-        for _, part in parts.values():
+        for bucket, (_, part) in parts.items():
             part.stream.close()
             self._storage.delete(part.path)
+            if bucket:
+                self._storage.prune(f"{self._base}/{bucket}")
 
     # --- writing ------------------------------------------------------------------------------------
 
@@ -169,7 +173,7 @@ class FileWriter(SinkWriter):
             self._close_part(bucket)
             entry = None
         if entry is None:
-            entry = self._open_part(bucket, now)
+            entry = self._open_part(bucket, now, value)
         info, part = entry
         part.write(value)
         info.last_update_time = now
@@ -183,7 +187,7 @@ class FileWriter(SinkWriter):
         ]:
             self._close_part(bucket)
 
-    def _open_part(self, bucket: str, now: int) -> tuple[PartFileInfo, _Part]:
+    def _open_part(self, bucket: str, now: int, value: Any) -> tuple[PartFileInfo, _Part]:
         _check_bucket(bucket)
         if len(self._parts) >= _MAX_OPEN:
             self._close_part(next(iter(self._parts)))
@@ -191,6 +195,13 @@ class FileWriter(SinkWriter):
         name = f"{output.get_part_prefix()}-{self._subtask}-{self._id}-{self._count}{output.get_part_suffix()}"
         self._count += 1
         path, stream = self._staging.create(name)
+        try:
+            # What is staged must be able to be shown, or no restart would help: found out here, not at the commit.
+            self._storage.prepare(self._final(bucket, f"{_JOINED}{name}"), path.rpartition("/")[0])
+        except (OSError, ValueError) as error:
+            stream.close()
+            self._storage.delete(path)
+            raise _not_a_folder(bucket, value, self._settings.base_path, error) from error
         entry = PartFileInfo(bucket, now, now), _Part(path, name, stream, self._settings.format)
         self._parts[bucket] = entry
         return entry
@@ -247,7 +258,7 @@ class FileWriter(SinkWriter):
 
     def _join(self, files: list[_Pending]) -> _Pending:
         assert self._settings.compactor is not None
-        name = f"compacted-{files[0].name}"
+        name = f"{_JOINED}{files[0].name}"
         path, output = self._staging.create(name)
         with ExitStack() as stack:
             inputs = [stack.enter_context(self._storage.open(file.path)) for file in files]
@@ -255,12 +266,15 @@ class FileWriter(SinkWriter):
         waiting, size = self._staging.finish(path, output)
         return _Pending(waiting, name, size)
 
+    def _final(self, bucket: str, name: str) -> str:
+        """Where a file is shown."""
+        return f"{self._base}/{bucket}/{name}" if bucket else f"{self._base}/{name}"
+
     def _committable(self, bucket: str, file: _Pending, fresh: bool, obsolete: Sequence[str] = ()) -> dict[str, Any]:
         """What the committer is told; a file that is not fresh is in the state of an earlier checkpoint, too."""
-        folder = f"{self._base}/{bucket}" if bucket else self._base
         return {
             "pending": file.path,
-            "final": f"{folder}/{file.name}",
+            "final": self._final(bucket, file.name),
             "size": file.size,
             "fresh": fresh,
             "obsolete": list(obsolete),
@@ -275,6 +289,20 @@ def _check_bucket(bucket: Any) -> None:
             f"a bucket assigner returned {bucket!r}, which is no folder below the base path. Return names with '/' "
             "between them, such as '2024-01-01/10'."
         )
+    if bucket.partition("/")[0].casefold() == HIDDEN_FOLDER:
+        raise ProgramError(
+            f"a bucket assigner returned {bucket!r:.200}, but {HIDDEN_FOLDER!r} is where the sink keeps files that are "
+            "not complete. Return another name."
+        )
+
+
+def _not_a_folder(bucket: str, value: Any, base_path: str, error: Exception) -> ProgramError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ProgramError(
+        f"the folder {bucket!r:.200}, which the bucket assigner has named for the record {value!r:.200}, cannot hold "
+        f"files below {base_path}: {reason}. Let the bucket assigner return names that the file system takes, "
+        f"at most {_LONGEST_PART} bytes between two '/', or remove what is in the way."
+    )
 
 
 class FileCommitter(Committer):
@@ -290,7 +318,13 @@ class FileCommitter(Committer):
             pending, final = each["pending"], each["final"]
             size = self._storage.size(pending)
             if size is not None:
-                self._show(pending, final, size, each["size"])
+                try:
+                    self._show(pending, final, size, each["size"])
+                except OSError as error:
+                    raise CommitError(
+                        f"{pending} cannot be moved to {final}: {error.strerror or error}. Remove what is in the way "
+                        "(a file where a folder should be, missing permissions, a full disk)"
+                    ) from error
             elif self._storage.size(final) is None:
                 # Shown before, then taken away by whoever reads them: the usual way to consume a directory.
                 log.warning(
@@ -312,6 +346,9 @@ class FileCommitter(Committer):
         for each in committables:
             if each["fresh"]:
                 self._storage.delete(each["pending"])
+                folder = each["final"].rpartition("/")[0]
+                if folder != self._base:
+                    self._storage.prune(folder)
 
     def close(self) -> None:
         """Tidy up the hidden place."""

@@ -11,12 +11,12 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.common.options import CANCELLATION_INTERVAL, CANCELLATION_TIMEOUT
-from firesteel.execution.driver import EpochOrder
+from firesteel.execution.driver import ClusterLostError, EpochOrder
 from firesteel.execution.ending import EPOCH_SECONDS, Terminated
 from firesteel.execution.host import LevelResult, LevelTask
 from firesteel.execution.in_process import driver_results
 from firesteel.execution.spark.dependencies import Dependencies
-from firesteel.execution.spark.failures import epoch_failure
+from firesteel.execution.spark.failures import epoch_failure, is_alive, spark_is_gone
 from firesteel.execution.spark.relay import SlotSettings, close_job, relay
 from firesteel.execution.spark.resources import executor_count, executor_slots, is_local
 from firesteel.execution.worker_plan import worker_plan
@@ -129,6 +129,8 @@ class SparkCluster:
             rows: list[Any] = self._stages(order).collect()
             return rows
         except Exception as error:
+            if not is_alive(self._context):
+                raise ClusterLostError(spark_is_gone(self._name)) from None
             raise epoch_failure(error) from None
 
     def _stages(self, order: EpochOrder) -> Any:

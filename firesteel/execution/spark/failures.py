@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from typing import Any
 
 from firesteel.errors import JobFailedError
 
@@ -50,3 +51,20 @@ def headline(error: BaseException) -> str:
         causes = _CAUSE.findall(text)
         text = causes[-1] if causes else f"{type(error).__name__}: {text.partition(chr(10))[0]}"
     return text.strip()[:_LONGEST].rstrip(".")
+
+
+def is_alive(context: Any) -> bool:
+    """Whether the JVM of a Spark session answers, and the session has not been stopped."""
+    try:
+        return not context._jsc.sc().isStopped()
+    except Exception:  # a refused connection, an answer that ended in the middle, a context without a JVM
+        return False
+
+
+def spark_is_gone(job_name: str) -> str:
+    """What to say when it does not."""
+    return (
+        f"the Spark session of job {job_name!r} is gone: its JVM has ended, or the session was stopped. It may have "
+        "been killed, for want of memory for instance (spark.driver.memory). The job cannot go on in this process. "
+        "Start the program again: with execution.checkpointing.dir it goes on from its last checkpoint"
+    )

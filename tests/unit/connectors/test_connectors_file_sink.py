@@ -24,9 +24,17 @@ from firesteel.connectors.files.rolling import OutputFileConfig, RollingPolicy
 from firesteel.connectors.files.sink import FileSink, StreamingFileSink
 from firesteel.connectors.files.staging import SinkRun
 from firesteel.connectors.files.storage import ArrowStorage
-from firesteel.errors import CheckpointError, ConfigurationError, ProgramError, TypeMismatchError, UnsupportedError
+from firesteel.errors import (
+    CheckpointError,
+    CommitError,
+    ConfigurationError,
+    ProgramError,
+    TypeMismatchError,
+    UnsupportedError,
+)
 from firesteel.model.sink import WriterContext
 from tests.unit.connectors.files import hidden, lines, open_writer, prepare, visible, write
+from tests.written_files import note_syncs
 
 DAY = 24 * 3600 * 1000
 
@@ -281,6 +289,103 @@ def test_folders_by_a_rule_of_the_user(tmp_path: Path) -> None:
     for outside in ("../up", "1//2"):
         with pytest.raises(ProgramError, match="no folder below"):
             write(writer, [outside])
+
+
+class BySecond(BucketAssigner):
+    def get_bucket_id(self, element: Any, context: WriterContext) -> str:
+        return str(element[1])
+
+
+@pytest.mark.parametrize(
+    "bucket",
+    ["n" * 300, "a/" + "\u00e9" * 200, "/".join(["deep"] * 1000), "nul\0", "half \ud800", "occupied", "occupied/below"],
+    ids=["name", "bytes", "path", "nul", "surrogate", "file", "below a file"],
+)
+@pytest.mark.feature("SS-11")
+def test_a_folder_that_cannot_be_is_refused_with_its_record(tmp_path: Path, bucket: str) -> None:
+    (tmp_path / "occupied").write_text("a file")
+    sink = rows(tmp_path).with_bucket_assigner(BySecond()).build()
+    writer = open_writer(sink)
+    write(writer, [("first", "good")])
+    with pytest.raises(ProgramError, match=r"the record \('second', .* cannot hold files below"):
+        write(writer, [("second", bucket)])
+    sink.create_committer().commit(prepare(writer)[0])
+    assert [text for name, text in visible(tmp_path).items() if name.startswith("good/")] == ["('first', 'good')\n"]
+    assert hidden(tmp_path) == []
+
+
+@pytest.mark.parametrize("bucket", [".inprogress", ".inprogress/x", ".InProgress"])
+def test_the_hidden_place_is_no_folder_for_records(tmp_path: Path, bucket: str) -> None:
+    writer = open_writer(rows(tmp_path).with_bucket_assigner(BySecond()).build())
+    with pytest.raises(ProgramError, match=r"not complete\. Return another name"):
+        write(writer, [("a", bucket)])
+
+
+def test_a_folder_on_another_disk_is_refused(tmp_path: Path) -> None:
+    elsewhere = Path("/dev/shm")
+    if not elsewhere.is_dir() or elsewhere.stat().st_dev == tmp_path.stat().st_dev:
+        pytest.skip("there is one disk only")
+    (tmp_path / "far").symlink_to(elsewhere)
+    writer = open_writer(rows(tmp_path).with_bucket_assigner(BySecond()).build())
+    with pytest.raises(ProgramError, match="another file system"):
+        write(writer, [("a", "far")])
+
+
+def test_names_of_files_that_no_file_system_takes_are_refused_at_once() -> None:
+    for prefix, suffix in (("p" * 200, ""), ("part", "\0"), ("part", "\ud800"), ("part", "/x")):
+        with pytest.raises(ConfigurationError, match="part_"):
+            OutputFileConfig.builder().with_part_prefix(prefix).with_part_suffix(suffix).build()
+
+
+def test_the_longest_names_can_be_written_joined_and_shown(tmp_path: Path) -> None:
+    config = OutputFileConfig.builder().with_part_prefix("p" * 156).with_part_suffix(".txt").build()
+    strategy = FileCompactStrategy.builder().enable_compaction_on_checkpoint(2).build()
+    builder = rows(tmp_path).with_output_file_config(config)
+    sink = builder.enable_compact(strategy, FileCompactor.concat_file_compactor()).build()
+    writer = open_writer(sink)
+    for value in ("a", "b"):
+        write(writer, [value])
+        committables, _ = prepare(writer)
+    sink.create_committer().commit(committables)
+    assert list(visible(tmp_path).values()) == ["a\nb\n"]
+
+
+def test_a_commit_that_is_in_the_way_of_something_says_what_and_where(tmp_path: Path) -> None:
+    sink = rows(tmp_path).with_bucket_assigner(BySecond()).build()
+    writer = open_writer(sink)
+    write(writer, [("a", "folder")])
+    committables, _ = prepare(writer)
+    (tmp_path / "folder").rmdir()
+    (tmp_path / "folder").write_text("in the way")
+    with pytest.raises(CommitError, match=r"\.pending cannot be moved to .*/folder/part.*Remove what is in the way"):
+        sink.create_committer().commit(committables)
+    (tmp_path / "folder").unlink()
+    sink.create_committer().commit(committables)
+    assert lines(tmp_path) == ["('a', 'folder')"]
+
+
+def test_no_empty_folders_stay_of_what_was_aborted(tmp_path: Path) -> None:
+    sink = rows(tmp_path).with_bucket_assigner(BySecond()).build()
+    writer = open_writer(sink)
+    write(writer, [("a", "one")])
+    committables, _ = prepare(writer)
+    write(writer, [("b", "two")])
+    sink.create_committer().abort(committables)
+    writer.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".inprogress"]
+
+
+def test_what_is_shown_has_been_forced_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The names as well: otherwise a loss of power would take back a rename that a checkpoint relies on."""
+    synced = note_syncs(monkeypatch)
+    sink = rows(tmp_path).with_bucket_assigner(BySecond()).build()
+    writer = open_writer(sink)
+    write(writer, [("a", "new/folder")])
+    committables, _ = prepare(writer)
+    assert str(Path(committables[0]["pending"]).parent) in synced
+    synced.clear()
+    sink.create_committer().commit(committables)
+    assert synced == [str(tmp_path / "new" / "folder")]
 
 
 def test_many_folders_do_not_keep_many_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -16,10 +17,12 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.connectors.files.storage import check_path
 from firesteel.errors import CheckpointError, ConfigurationError
-from firesteel.execution.directory_lock import _LEASE_MS, DirectoryLock
+from firesteel.execution.directory_lock import _LEASE_MS, DirectoryLock, DirectoryLostError
 from firesteel.execution.worker_plan import s3_access
 from firesteel.state.file_systems import S3Access, arrow_file_system, local_path, use_s3
 from firesteel.state.filesystem import FileStore, file_store
+from firesteel.testing import ManualClock
+from tests.written_files import note_syncs
 
 
 @pytest.fixture(autouse=True)
@@ -105,16 +108,70 @@ def test_a_file_whose_content_fails_on_the_way_never_appears(files: FileStore) -
 
 
 def test_a_lease_is_renewed_under_a_new_name_and_withdrawn_in_the_end(files: FileStore) -> None:
-    lock = DirectoryLock(files)
+    ticks = ManualClock(7)
+    lock = DirectoryLock(files, ticks)
     lock.acquire(1000)
     lock.renew(2000)
     (claim,) = files.names("_lock")
     assert claim.startswith("2000-")
-    lock.check(2000 + _LEASE_MS - 1)
+    ticks.advance(_LEASE_MS - 1)
+    lock.check()
+    ticks.advance(1)
     with pytest.raises(CheckpointError, match="could not be renewed for 60 seconds"):
-        lock.check(2000 + _LEASE_MS)
+        lock.check()
     lock.release()
     assert files.names("_lock") == []
+
+
+@pytest.mark.feature("RR-04")
+def test_a_clock_that_is_put_back_or_forward_does_not_end_a_lease(files: FileStore) -> None:
+    ticks = ManualClock(0)
+    lock = DirectoryLock(files, ticks)
+    lock.acquire(10_000_000)
+    ticks.advance(15_000)
+    lock.renew(5_000_000)  # put back by more than an hour: for others the claim is no older
+    assert [claim.partition("-")[0] for claim in files.names("_lock")] == ["10000000"]
+    ticks.advance(_LEASE_MS - 1)
+    lock.check()
+    lock.renew(90_000_000)
+    lock.check()
+
+
+@pytest.mark.feature("RR-04")
+def test_a_lease_that_was_deleted_with_its_directory_is_not_taken_again(files: FileStore) -> None:
+    first, second = DirectoryLock(files), DirectoryLock(files)
+    first.acquire(1000)
+    files.delete("_lock")
+    second.acquire(1001)
+    first.renew(2000)
+    with pytest.raises(DirectoryLostError, match="deleted or replaced while the job was using it"):
+        first.check()
+    second.check()
+    second.release()
+
+
+@pytest.mark.feature("RR-04")
+def test_a_local_directory_that_was_deleted_and_made_again_is_noticed(tmp_path: Path) -> None:
+    first, second = DirectoryLock(file_store(str(tmp_path / "d"))), DirectoryLock(file_store(str(tmp_path / "d")))
+    first.acquire(0)
+    first.check()
+    shutil.rmtree(tmp_path / "d")
+    with pytest.raises(CheckpointError, match="another job is using"):
+        second.acquire(0)  # though there is no lock left in the directory
+    with pytest.raises(DirectoryLostError, match="deleted or replaced"):
+        first.check()
+    first.release()
+    second.acquire(0)
+    second.release()
+
+
+def test_what_is_durable_has_its_name_forced_to_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced = note_syncs(monkeypatch)
+    file_store(str(tmp_path)).write("chk-1/_metadata", b"{}")
+    assert [Path(path).name.partition(".")[0] for path in synced] == [tmp_path.name, "_metadata", "chk-1"]
+    synced.clear()
+    file_store(str(tmp_path)).write("_latest", b"1", durable=False)
+    assert synced == []
 
 
 def test_whoever_looks_last_sees_both_claims(files: FileStore, monkeypatch: pytest.MonkeyPatch) -> None:
