@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,8 @@ import pytest
 
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
+from firesteel.execution.checkpoints import CheckpointCoordinator
+from firesteel.execution.clock import monotonic_ms
 from tests.features.executors import MakeEnv
 
 
@@ -30,6 +33,29 @@ def make_env(executor: str, request: pytest.FixtureRequest) -> MakeEnv:
         return environment
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def _snapshots_are_waited_for(executor: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Spark another process writes full snapshots. Where a test moves the clock, its checkpoints must not depend on
+    how long that takes: they are complete when the next epoch begins.
+    """
+    if executor != "spark":
+        return
+    poll = CheckpointCoordinator.poll
+
+    def poll_when_written(self: CheckpointCoordinator) -> None:
+        deadline = time.monotonic() + 30
+        while self._clock is not monotonic_ms and time.monotonic() < deadline and not _all_written(self):
+            time.sleep(0.01)
+        poll(self)
+
+    monkeypatch.setattr(CheckpointCoordinator, "poll", poll_when_written)
+
+
+def _all_written(coordinator: CheckpointCoordinator) -> bool:
+    store = coordinator.store
+    return store is None or all(store.has_state(name) for each in coordinator._pending for name in each.files)
 
 
 @pytest.fixture

@@ -171,6 +171,36 @@ class ParallelTicks(RichParallelSourceFunction):
         pass
 
 
+class CountedTicks(RichParallelSourceFunction):
+    """Counts what it has made, in a metric."""
+
+    def open(self, runtime_context):
+        group = runtime_context.get_metrics_group()
+        self.made = group.add_group("ticks").counter("made")
+        group.gauge("subtask", runtime_context.get_index_of_this_subtask)
+
+    def run(self, ctx):
+        for n in range(3):
+            self.made.inc()
+            ctx.collect(n)
+
+    def cancel(self):
+        pass
+
+
+@on_both
+@pytest.mark.feature("RF-01")
+def test_metrics_of_functions_that_run_in_the_driver_are_kept(make_env: MakeEnv) -> None:
+    ticks = make_env(2).add_source(CountedTicks(), "ticks").set_parallelism(2)
+    with ticks.execute_and_collect() as results:
+        assert sorted(results) == [0, 0, 1, 1, 2, 2]
+        metrics = results.get_job_client().get_metrics()
+    user = metrics.operator("Source: ticks").user
+    assert user.counters["ticks.made"] == 6
+    assert user.gauges["subtask"] == {0: 0, 1: 1}
+    assert metrics.counters()["ticks.made"] == 6
+
+
 @on_both
 @pytest.mark.feature("RF-01")
 def test_source_functions_are_opened_too(make_env: MakeEnv) -> None:
