@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 import firesteel.pyflink
-from firesteel.errors import CheckpointError, StateError
+from firesteel.errors import CheckpointError, SerializationError, StateError
 from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
@@ -26,6 +26,7 @@ from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, S
 from firesteel.state import codec
 from firesteel.state.choice import BackendChoice
 from firesteel.state.file_systems import S3Access, use_s3
+from firesteel.state.snapshots import encode
 from firesteel.state.sorting import KeySorter
 from firesteel.state.store import CheckpointStore, Manifest
 
@@ -208,6 +209,8 @@ class SubtaskHost:
             )
         except CheckpointError as error:  # the job may go on without this checkpoint: the driver decides
             result.write_problems.append(str(error))
+        except Exception as error:
+            raise _unwritable(subtask, report, error) from error
 
     def _instance(self, task: LevelTask) -> _Instance:
         key = (task.job_id, task.level, task.index)
@@ -273,6 +276,23 @@ class SubtaskHost:
         problems = [problem for job_id in list(self._plans) for problem in self.close_job(job_id)]
         self._writer.close()
         return problems
+
+
+def _unwritable(subtask: LevelSubtask, report: SubtaskReport, error: Exception) -> Exception:
+    """The failure of the operator whose state cannot be pickled; the error itself if it was for something else."""
+    for chain in subtask.chains.values():
+        for link in chain.links.values():
+            info = link.operator.context.info
+            try:
+                if info.uid in report.snapshots:
+                    encode({info.uid: report.snapshots[info.uid]})
+            except Exception as reason:
+                refused = SerializationError(
+                    f"the state of the operator cannot be pickled: {type(reason).__name__}: {reason!s:.300}. Keep "
+                    "plain values in state; make connections, locks and files in open()"
+                )
+                return OperatorFailure.of(info, refused)
+    return error
 
 
 def _allow_depth(operators: int) -> None:

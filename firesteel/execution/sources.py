@@ -15,7 +15,7 @@ from firesteel.model.functions import RuntimeContext
 from firesteel.model.source import DriverReader, DriverSource, Source, SourceSplit, SplitEnumerator
 from firesteel.plan.job_plan import PlannedSource
 from firesteel.runtime.contexts import SubtaskRuntimeContext
-from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.failure import OperatorFailure, OperatorInfo, is_from_outside
 from firesteel.runtime.operator import Clock, OperatorContext, Output
 from firesteel.runtime.source import SourceReport, SourceTask
 from firesteel.state import codec
@@ -359,5 +359,7 @@ def _named(planned: PlannedSource) -> Iterator[None]:
         yield
     except OperatorFailure:
         raise
-    except Exception as error:
+    except BaseException as error:
+        if is_from_outside(error):
+            raise
         raise OperatorFailure.of(_info(planned), error) from error

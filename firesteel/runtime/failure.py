@@ -127,14 +127,18 @@ def _suggestion(error: BaseException) -> str:
 def _safe_repr(value: Any) -> str:
     try:
         return bounded(_shorten.repr(value), 1000)
-    except Exception as error:  # a record's own __repr__ may fail; that must not hide the real failure
+    except (
+        Exception,
+        SystemExit,
+        GeneratorExit,
+    ) as error:  # a record's own __repr__ may fail; that must not hide the real failure
         return f"<{type(value).__name__} whose repr() raised {type(error).__name__}>"
 
 
 def _safe_text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception as failed:  # an exception's own __str__ may fail, too
+    except (Exception, SystemExit, GeneratorExit) as failed:  # an exception's own __str__ may fail, too
         return f"<a message whose str() raised {type(failed).__name__}>"
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from firesteel.common import Row, Time, Types, WatermarkStrategy
+from firesteel.common import RestartStrategies, Row, Time, Types, WatermarkStrategy
 from firesteel.datastream import (
     AsyncDataStream,
     BroadcastProcessFunction,
@@ -18,9 +20,10 @@ from firesteel.datastream import (
     MapFunction,
     ProcessFunction,
     ProcessWindowFunction,
+    RuntimeContext,
     StreamExecutionEnvironment,
 )
-from firesteel.datastream.state import MapStateDescriptor
+from firesteel.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import TumblingEventTimeWindows
 from firesteel.errors import JobFailedError
 from tests.features.executors import MakeEnv, on_both
@@ -271,3 +274,45 @@ def test_flat_map_refuses_what_is_a_record_by_itself(env: StreamExecutionEnviron
 def test_flat_map_takes_collections(env: StreamExecutionEnvironment, result: Any) -> None:
     with env.from_collection([7]).flat_map(lambda value: iter(result)).execute_and_collect() as results:
         assert list(results) == [1, 2]
+
+
+# ---- sources and state -----------------------------------------------------------------------------------------------
+
+
+def test_a_source_that_leaves_is_named(env: StreamExecutionEnvironment) -> None:
+    def numbers() -> Iterator[int]:
+        yield 1
+        sys.exit(4)
+
+    text = failure_of(env.add_source(numbers, "the culprit"))
+    assert text.startswith("SystemExit: 4") and "operator: Source: the culprit" in text
+
+
+class KeepsALock(KeyedProcessFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.state = runtime_context.get_state(ValueStateDescriptor("state", Types.PICKLED_BYTE_ARRAY()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.state.update(threading.Lock())
+        yield value
+
+
+def test_state_that_cannot_be_pickled_names_the_operator(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(1, {"execution.checkpointing.dir": str(tmp_path), "firesteel.epoch.max-records": 1})
+    env.enable_checkpointing(10)
+    env.set_restart_strategy(RestartStrategies.no_restart())
+    stream = env.from_sequence(1, 10**9).key_by(lambda value: value).process(KeepsALock()).name("the culprit")
+    text = failure_of(stream)
+    assert "the state of the operator cannot be pickled" in text and "operator: the culprit" in text
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        sys.exit(3)
+
+
+def test_an_exception_that_cannot_even_be_shown(env: StreamExecutionEnvironment) -> None:
+    def fail(value: Any) -> Any:
+        raise Unspeakable
+
+    assert "operator: the culprit" in failure_of(env.from_collection([7]).map(fail).name("the culprit"))
