@@ -44,13 +44,13 @@ def running_sum(backend: KeyedStateBackend, given: list[Batch], batches_per_epoc
     )
     operator.open()
     link = ChainLink(operator)
-    backend.forget_changes()
+    backend.forget_deltas()
     began = time.process_time()
     for number, batch in enumerate(given, 1):
         link.receive(batch)
         if batches_per_epoch and number % batches_per_epoch == 0:
             backend.end_epoch()
-            codec.dumps(backend.take_changes())
+            codec.dumps(backend.take_deltas())
     return (time.process_time() - began) / (len(given) * BATCH)
 
 

@@ -322,7 +322,7 @@ class JobDriver:
                 previous_end=self._previous_end,
                 checkpoint_id=self._checkpoints.next_id,
                 take_snapshot=snapshot or savepoint is not None,
-                keep_changes=store is not None,
+                keep_deltas=store is not None,
                 full_snapshot=self._checkpoints.full_snapshot_due,
                 synchronous=not self._cluster.pinned,
                 savepoint=savepoint is not None,

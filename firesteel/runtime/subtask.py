@@ -88,14 +88,14 @@ class EpochRequest:
     """The number of the checkpoint that this epoch belongs to."""
     take_snapshot: bool = False
     """Take a snapshot at the end of this epoch. Chains that end are asked for their last committables in any case."""
-    keep_changes: bool = True
+    keep_deltas: bool = True
     """Whether a later snapshot will ask for what has changed. Without checkpoints nobody does: it is forgotten."""
     full_snapshot: bool = False
     """The snapshot stands by itself; otherwise it holds what has changed since the last one."""
     synchronous: bool = False
     """The snapshot must be in the store when the epoch ends: the subtask may run elsewhere in the next one."""
     savepoint: bool = False
-    """The snapshot is full and stands beside the checkpoints: their next change is the same as without it."""
+    """The snapshot is full and stands beside the checkpoints: their next delta is the same as without it."""
     drain: bool = False
     """The job stops for good: sources send the last watermark, so that everything fires before the snapshot."""
     completed_checkpoint: int | None = None
@@ -427,16 +427,16 @@ class ChainInstance:
         if request.savepoint:
             return backend.full_parts
         if request.full_snapshot:
-            backend.forget_changes()
+            backend.forget_deltas()
             return backend.full_parts
-        return backend.take_changes()
+        return backend.take_deltas()
 
-    def forget_changes(self) -> None:
+    def forget_deltas(self) -> None:
         """Nobody will ask what has changed so far."""
         for link in self.links.values():
             backend = link.operator.context.keyed_state
             if backend is not None:
-                backend.forget_changes()
+                backend.forget_deltas()
 
     def report(self, report: SubtaskReport) -> None:
         """Add timers, collected records and metrics to the report."""
@@ -629,8 +629,8 @@ class LevelSubtask:
         chain.end_epoch(request.now, expired)
         if request.take_snapshot or chain.ended:
             chain.snapshot(request, report)
-        if not request.keep_changes:
-            chain.forget_changes()
+        if not request.keep_deltas:
+            chain.forget_deltas()
 
     def _sort(self, rows: Iterable[ChunkRow], report: SubtaskReport) -> dict[int, list[ChunkRow]]:
         """Chunks by chain, in the fixed order (edge, sender, sequence), whatever order the shuffle brought them in."""

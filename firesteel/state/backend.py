@@ -11,7 +11,7 @@ from firesteel.common import TypeInformation
 from firesteel.errors import NoKeyError, StateMigrationError
 from firesteel.state.key_groups import key_group
 from firesteel.state.schema import Schema, difference, schema_of, text_of
-from firesteel.state.tables import TABLE_KINDS, Change, ListTable, MapTable, Table, ValueTable
+from firesteel.state.tables import TABLE_KINDS, Delta, ListTable, MapTable, Table, ValueTable
 from firesteel.state.timers import TimerQueue
 from firesteel.state.ttl import Now, TtlPolicy, join_stamps, live_part, split_stamps, stored_kind, table_kind
 
@@ -19,9 +19,9 @@ TIMERS: Final = "timers"
 _KEYS: Final = ""
 """In the declared types, the keys: no state has an empty name."""
 
-# What is stored of a backend: name -> (kind, whether the entry keys are (key, namespace), change). The kind is
+# What is stored of a backend: name -> (kind, whether the entry keys are (key, namespace), delta). The kind is
 # "value", "list" or "map", with "+ttl" behind it if the state has a time-to-live, or "timers".
-Changes = dict[str, tuple[str, bool, Change]]
+Deltas = dict[str, tuple[str, bool, Delta]]
 
 
 class _NoKey:
@@ -107,7 +107,7 @@ class KeyedStateBackend(ABC):
     A class of one's own is chosen with ``state.backend.type: module:Class`` and made with the number of key groups
     (``max_parallelism``) as its only argument.
 
-    Changes and full copies are plain data: ``{name: (kind, namespaced, change)}``. Values in them are the live
+    Deltas and full copies are plain data: ``{name: (kind, namespaced, delta)}``. Values in them are the live
     objects: whoever takes them serialises them before the operator goes on.
     """
 
@@ -180,23 +180,23 @@ class KeyedStateBackend(ABC):
         """How many entries all tables have together."""
 
     @abstractmethod
-    def take_changes(self) -> Changes:
+    def take_deltas(self) -> Deltas:
         """Everything that has changed since the last call; in the first call, everything."""
 
-    def forget_changes(self) -> None:
+    def forget_deltas(self) -> None:
         """The same, where nobody wants to know: a full copy is taken instead."""
-        self.take_changes()
+        self.take_deltas()
 
     @abstractmethod
-    def full_copy(self) -> Changes:
-        """Everything, as a change from nothing."""
+    def full_copy(self) -> Deltas:
+        """Everything, as a delta from nothing."""
 
-    def full_parts(self) -> Iterable[Changes]:
+    def full_parts(self) -> Iterable[Deltas]:
         """The same in parts, to be applied one after the other, for backends whose state may not fit into memory."""
         yield self.full_copy()
 
     @abstractmethod
-    def apply(self, changes: Changes, groups: range | None) -> None:
+    def apply(self, deltas: Deltas, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
 
     def freeze(self) -> Frozen:
@@ -230,9 +230,9 @@ class Declared:
         """What a snapshot calls it."""
         return stored_kind(self.table.kind, self.expires)
 
-    def to_store(self, change: Change) -> Change:
-        """A change as it is stored."""
-        return split_stamps(self.table.kind, change) if self.expires else change
+    def to_store(self, delta: Delta) -> Delta:
+        """A delta as it is stored."""
+        return split_stamps(self.table.kind, delta) if self.expires else delta
 
 
 class TableBackend(KeyedStateBackend):
@@ -282,47 +282,47 @@ class TableBackend(KeyedStateBackend):
         """How many entries all tables have together."""
         return sum(len(declared.table) for declared in self.tables.values())
 
-    def take_changes(self) -> Changes:
+    def take_deltas(self) -> Deltas:
         """Everything that has changed since the last call; in the first call, everything."""
-        changes: Changes = {}
+        deltas: Deltas = {}
         for name, declared in self.tables.items():
-            change = declared.table.take_change()
-            if change is not None:
-                changes[name] = (declared.stored_kind, declared.namespaced, declared.to_store(change))
+            delta = declared.table.take_delta()
+            if delta is not None:
+                deltas[name] = (declared.stored_kind, declared.namespaced, declared.to_store(delta))
         for name, queue in self.queues.items():
-            change = queue.take_change()
-            if change is not None:
-                changes[name] = (TIMERS, False, change)
-        return changes
+            delta = queue.take_delta()
+            if delta is not None:
+                deltas[name] = (TIMERS, False, delta)
+        return deltas
 
-    def full_copy(self) -> Changes:
-        """Everything, as a change from nothing; without what has expired, if the state's settings say so."""
-        full: Changes = {}
+    def full_copy(self) -> Deltas:
+        """Everything, as a delta from nothing; without what has expired, if the state's settings say so."""
+        full: Deltas = {}
         for name, declared in self.tables.items():
             full[name] = self.full_form(declared, declared.table.full())
         full.update((name, (TIMERS, False, queue.full())) for name, queue in self.queues.items())
         return full
 
-    def full_form(self, declared: Declared, change: Change) -> tuple[str, bool, Change]:
-        """A full change of a table as it is stored."""
+    def full_form(self, declared: Declared, delta: Delta) -> tuple[str, bool, Delta]:
+        """A full delta of a table as it is stored."""
         if declared.policy is not None and self.filters_full_copy(declared.policy):
-            change = live_part(declared.table.kind, change, declared.policy.horizon())
-        return declared.stored_kind, declared.namespaced, declared.to_store(change)
+            delta = live_part(declared.table.kind, delta, declared.policy.horizon())
+        return declared.stored_kind, declared.namespaced, declared.to_store(delta)
 
     def filters_full_copy(self, policy: TtlPolicy) -> bool:
         """Whether expired entries are left out of full copies."""
         return policy.in_full_snapshot
 
-    def apply(self, changes: Changes, groups: range | None) -> None:
+    def apply(self, deltas: Deltas, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
-        for name, (stored, namespaced, change) in changes.items():
+        for name, (stored, namespaced, delta) in deltas.items():
             owned = self._owned(groups, namespaced)
             if stored == TIMERS:
-                self.timers(name).apply(change, owned)
+                self.timers(name).apply(delta, owned)
             else:
                 kind, expires = table_kind(stored)
                 table = self.table(name, kind, namespaced, expires)
-                table.apply(join_stamps(kind, change) if expires else change, owned)
+                table.apply(join_stamps(kind, delta) if expires else delta, owned)
 
     def _owned(self, groups: range | None, namespaced: bool) -> Callable[[Any], bool] | None:
         if groups is None:

@@ -47,13 +47,13 @@ def load_fields(data: bytes | memoryview, uid: str) -> dict[str, Any]:
     return fields
 
 
-def load_changes(data: bytes | memoryview, uid: str) -> dict[str, Any]:
-    """Changes of keyed state, by its name. Dataclasses in it have all their fields."""
-    changes, filler = _load(data, uid)
+def load_deltas(data: bytes | memoryview, uid: str) -> dict[str, Any]:
+    """Deltas of keyed state, by its name. Dataclasses in it have all their fields."""
+    deltas, filler = _load(data, uid)
     if filler is not None:
-        for name, content in changes.items():
+        for name, content in deltas.items():
             filler.fill(content, name)
-    return changes
+    return deltas
 
 
 def _load(data: bytes | memoryview, uid: str) -> tuple[dict[str, Any], _Filler | None]:

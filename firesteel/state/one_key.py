@@ -33,7 +33,7 @@ class _ClosableQueue(TimerQueue):
         """Forget all timers."""
         while (due := self.next_timestamp()) is not None:
             self.pop_due(due)
-        self.take_change()
+        self.take_delta()
 
 
 class OneKeyBackend(HashMapBackend):
@@ -52,7 +52,7 @@ class OneKeyBackend(HashMapBackend):
     def forget_key(self) -> None:
         """The key is done: all of its state and timers go."""
         for declared in self.tables.values():
-            declared.table.take_change()
+            declared.table.take_delta()
             declared.table.entries.clear()
         for queue in self.queues.values():
             assert isinstance(queue, _ClosableQueue)

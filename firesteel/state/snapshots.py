@@ -7,7 +7,7 @@ A state file holds the snapshots of all operators of one subtask of one level:
   uid, 1 byte kind, the uid, the content.
 
 Kinds of parts: 0, a pickled dict with the fields of :class:`OperatorSnapshot`, where ``keyed`` says whether there is
-keyed state; 1, a pickled dict ``{name: (kind, namespaced, change)}``, any number of times; 2, the end of the file.
+keyed state; 1, a pickled dict ``{name: (kind, namespaced, delta)}``, any number of times; 2, the end of the file.
 
 The kinds of keyed state are ``value``, ``list`` and ``map``, with ``+ttl`` behind if it has a time-to-live (the change
 then holds all stamps in ``stamps``, 8 bytes each, in the order of the values), and ``timers``.
@@ -26,7 +26,7 @@ from typing import Any
 
 from firesteel.errors import CheckpointError
 from firesteel.state import codec
-from firesteel.state.evolution import load_changes, load_fields
+from firesteel.state.evolution import load_deltas, load_fields
 from firesteel.state.operator_state import Snapshot as OperatorStateSnapshot
 from firesteel.state.schema import Schema
 
@@ -37,15 +37,15 @@ _PART = struct.Struct(">QIHB")
 _FIELDS, _KEYED, _END = 0, 1, 2
 
 
-class StoredChanges:
-    """Changes of keyed state in a state file, each unpickled when it is reached: all might not fit into memory."""
+class StoredDeltas:
+    """Deltas of keyed state in a state file, each unpickled when it is reached: all might not fit into memory."""
 
     def __init__(self, uid: str) -> None:
         self.parts: list[memoryview] = []
         self._uid = uid
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        return (load_changes(part, self._uid) for part in self.parts)
+        return (load_deltas(part, self._uid) for part in self.parts)
 
 
 class _Chained:
@@ -58,7 +58,7 @@ class _Chained:
         return chain.from_iterable(self._parts)
 
 
-KeyedContent = dict[str, Any] | StoredChanges | Callable[[], Iterable[dict[str, Any]]]
+KeyedContent = dict[str, Any] | StoredDeltas | Callable[[], Iterable[dict[str, Any]]]
 """Keyed state in a snapshot: the data, or a function that makes it part by part when it is written (in another process,
 maybe)."""
 
@@ -67,7 +67,7 @@ maybe)."""
 class OperatorSnapshot:
     """The state of one operator subtask.
 
-    :param keyed: ``{name: (kind, namespaced, change)}``: what has changed since the last snapshot, or everything.
+    :param keyed: ``{name: (kind, namespaced, delta)}``: what has changed since the last snapshot, or everything.
     :param full: ``keyed`` is everything; otherwise the files before this one are needed too.
     :param operator_state: ``{name: (redistribution, content)}``; always whole.
     :param own: What the operator's ``snapshot()`` gave; always whole.
@@ -99,7 +99,7 @@ class OperatorRestore:
     checkpoint_id: int
     rescaled: bool
     keyed: Iterable[dict[str, Any]] = ()
-    """Changes to apply, one after the other."""
+    """Deltas to apply, one after the other."""
     operator_states: list[OperatorStateSnapshot] = field(default_factory=list)
     own: list[Any] = field(default_factory=list)
     event_times: list[dict[str, Any]] = field(default_factory=list)
@@ -117,12 +117,12 @@ def encode_parts(snapshots: dict[str, OperatorSnapshot]) -> Iterator[bytes]:
     yield _HEADER.pack(_MAGIC, _VERSION)
     for uid, snapshot in snapshots.items():
         yield from _part(uid, _FIELDS, codec.dumps({**vars(snapshot), "keyed": snapshot.keyed is not None}))
-        for changes in _changes(snapshot.keyed):
-            yield from _part(uid, _KEYED, codec.dumps(changes))
+        for deltas in _deltas(snapshot.keyed):
+            yield from _part(uid, _KEYED, codec.dumps(deltas))
     yield from _part("", _END, b"")
 
 
-def _changes(keyed: KeyedContent | None) -> Iterable[dict[str, Any]]:
+def _deltas(keyed: KeyedContent | None) -> Iterable[dict[str, Any]]:
     if keyed is None:
         return ()
     if isinstance(keyed, dict):
@@ -152,11 +152,11 @@ def decode(data: bytes | memoryview, name: str, uids: Iterable[str]) -> dict[str
             continue
         if kind == _FIELDS:
             fields = load_fields(content, uid)
-            found[uid] = OperatorSnapshot(**{**fields, "keyed": StoredChanges(uid) if fields["keyed"] else None})
+            found[uid] = OperatorSnapshot(**{**fields, "keyed": StoredDeltas(uid) if fields["keyed"] else None})
         else:
-            changes = found[uid].keyed
-            assert isinstance(changes, StoredChanges)
-            changes.parts.append(content)
+            deltas = found[uid].keyed
+            assert isinstance(deltas, StoredDeltas)
+            deltas.parts.append(content)
     return found
 
 
@@ -190,7 +190,7 @@ def restore_of(checkpoint_id: int, rescaled: bool, histories: Sequence[Sequence[
         if not history:
             continue
         last = history[-1]
-        keyed.extend(_changes(snapshot.keyed) for snapshot in history)
+        keyed.extend(_deltas(snapshot.keyed) for snapshot in history)
         for snapshot in history:
             restore.types.update(snapshot.types)
         restore.own.append(last.own)

@@ -43,7 +43,7 @@ _OTHER_USES = {
 
 @dataclass
 class OperatorFiles:
-    """The state files of one operator: for each subtask the last full one and all changes since, oldest first."""
+    """The state files of one operator: for each subtask the last full one and all deltas since, oldest first."""
 
     name: str
     parallelism: int

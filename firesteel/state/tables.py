@@ -3,10 +3,10 @@
 A table is a dict from entry key to value. The entry key is the record's key, or ``(key, namespace)`` for state that
 belongs to a window. The *change* of a table is what a checkpoint writes: everything since the last one.
 
-The three kinds differ in what one change is: a value, the items appended to a list, or an entry of a map.
+The three kinds differ in what one part of a delta is: a value, the items appended to a list, or an entry of a map.
 
 **Order.** Entries, and the entries of a map, have the order in which they were put; what was removed and put again
-comes last. A change keeps to that: it is applied by removing first, and it lists as removed also what has been put
+comes last. A delta keeps to that: it is applied by removing first, and it lists as removed also what has been put
 again since, so that this leaves its old place; what it puts anew is in the order in which it was put.
 """
 
@@ -30,8 +30,8 @@ class Absent:
 
 ABSENT: Final = Absent()
 
-# A change, in plain data: what was put (entry key -> ...) and what was removed.
-Change = dict[str, Any]
+# A delta, in plain data: what was put (entry key -> ...) and what was removed.
+Delta = dict[str, Any]
 
 
 class ValueTable:
@@ -61,7 +61,7 @@ class ValueTable:
         if self.entries.pop(entry_key, ABSENT) is not ABSENT:
             self._gone.add(entry_key)
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None."""
         if not self.dirty and not self._gone:
             return None
@@ -71,20 +71,20 @@ class ValueTable:
         last.reverse()
         puts = [(key, entries[key]) for key in dirty.difference(last) if key in entries]
         puts.extend((key, entries[key]) for key in last)
-        change = {"puts": puts, "removed": list(self._gone)}
+        delta = {"puts": puts, "removed": list(self._gone)}
         dirty.clear()  # in place: handles hold on to the set
         self._gone.clear()
-        return change
+        return delta
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         return {"puts": list(self.entries.items()), "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
-        for key in change["removed"]:
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
+        for key in delta["removed"]:
             self.entries.pop(key, None)
-        puts: Iterable[tuple[Any, Any]] = change["puts"]
+        puts: Iterable[tuple[Any, Any]] = delta["puts"]
         self.entries.update(puts if owned is None else (item for item in puts if owned(item[0])))
 
 
@@ -128,7 +128,7 @@ class ListTable:
         """Keys that were put in this order, in the order in which ``entries`` has them."""
         return keys
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None."""
         if not self.dirty and not self._removed:
             return None
@@ -140,24 +140,24 @@ class ListTable:
                 puts.append((key, list(items)))
             else:
                 appended.append((key, items[kept:]))
-        change = {"puts": puts, "appended": appended, "removed": list(self._removed)}
+        delta = {"puts": puts, "appended": appended, "removed": list(self._removed)}
         self.dirty.clear()
         self._removed.clear()
-        return change
+        return delta
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         puts = [(key, list(items)) for key, items in self.entries.items()]
         return {"puts": puts, "appended": [], "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
-        for key in change["removed"]:
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
+        for key in delta["removed"]:
             self.entries.pop(key, None)
-        for key, items in change["puts"]:
+        for key, items in delta["puts"]:
             if owned is None or owned(key):
                 self.entries[key] = items
-        for key, items in change["appended"]:
+        for key, items in delta["appended"]:
             if owned is None or owned(key):
                 self.entries.setdefault(key, []).extend(items)
 
@@ -219,7 +219,7 @@ class MapTable:
         self._removed_keys.pop(entry_key, None)
         self._removed[entry_key] = None
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None."""
         if not self.dirty and not self._removed_keys and not self._removed:
             return None
@@ -233,33 +233,33 @@ class MapTable:
                     removed_keys.append((entry_key, map_key))
                 else:
                     puts.append((entry_key, map_key, value))
-        change = {"puts": puts, "removed_keys": removed_keys, "removed": list(self._removed)}
-        self.forget_changes()
-        return change
+        delta = {"puts": puts, "removed_keys": removed_keys, "removed": list(self._removed)}
+        self.forget_deltas()
+        return delta
 
-    def forget_changes(self) -> None:
+    def forget_deltas(self) -> None:
         """From now on, note changes anew."""
         self.dirty.clear()
         self._removed_keys.clear()
         self._removed.clear()
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         puts = [(key, name, value) for key, mapping in self.entries.items() for name, value in mapping.items()]
         return {"puts": puts, "removed_keys": [], "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
         entries = self.entries
-        for entry_key in change["removed"]:
+        for entry_key in delta["removed"]:
             entries.pop(entry_key, None)
-        for entry_key, map_key in change["removed_keys"]:
+        for entry_key, map_key in delta["removed_keys"]:
             if entry_key in entries:
                 entries[entry_key].pop(map_key, None)  # maybe empty until something is put: it keeps its place
-        for entry_key, map_key, value in change["puts"]:
+        for entry_key, map_key, value in delta["puts"]:
             if owned is None or owned(entry_key):
                 entries.setdefault(entry_key, {})[map_key] = value
-        for entry_key, _ in change["removed_keys"]:
+        for entry_key, _ in delta["removed_keys"]:
             if not entries.get(entry_key, True):
                 del entries[entry_key]
 

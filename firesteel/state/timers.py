@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from firesteel.state.tables import ABSENT, Change
+from firesteel.state.tables import ABSENT, Delta
 
 # (key, namespace, timestamp)
 Timer = tuple[Any, Any, int]
@@ -76,28 +76,28 @@ class TimerQueue:
         self.note_removed(timer)
         return timer
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """Timers added and removed since the last call, or None."""
         if not self._added and not self._removed:
             return None
-        change = {"puts": list(self._added), "removed": list(self._removed)}
-        self.forget_changes()
-        return change
+        delta = {"puts": list(self._added), "removed": list(self._removed)}
+        self.forget_deltas()
+        return delta
 
-    def forget_changes(self) -> None:
+    def forget_deltas(self) -> None:
         """From now on, note changes anew."""
         self._added.clear()
         self._removed.clear()
 
-    def full(self) -> Change:
-        """All timers as a change from nothing, in order of registration."""
+    def full(self) -> Delta:
+        """All timers as a delta from nothing, in order of registration."""
         return {"puts": list(self._sequence), "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which keys belong to this subtask (None: all)."""
-        for key, namespace, timestamp in change["removed"]:
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which keys belong to this subtask (None: all)."""
+        for key, namespace, timestamp in delta["removed"]:
             self.remove(key, namespace, timestamp)
-        for key, namespace, timestamp in change["puts"]:
+        for key, namespace, timestamp in delta["puts"]:
             if owned is None or owned(key):
                 self.add(key, namespace, timestamp)
-        self.forget_changes()
+        self.forget_deltas()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Protocol
 
 from firesteel.model.state_ttl import StateTtlConfig
-from firesteel.state.tables import LIST, Change, ListTable, Table, ValueTable
+from firesteel.state.tables import LIST, Delta, ListTable, Table, ValueTable
 
 TTL_MARK: Final = "+ttl"
 """Added to the kind of a table in what is stored: ``value+ttl``, ``list+ttl``, ``map+ttl``."""
@@ -103,42 +103,42 @@ class IncrementalCleanup:
 # ---- what is stored --------------------------------------------------------------------------------------------------
 
 
-def live_part(kind: str, change: Change, horizon: int) -> Change:
-    """A full change without what has expired."""
+def live_part(kind: str, delta: Delta, horizon: int) -> Delta:
+    """A full delta without what has expired."""
     if kind == LIST:
-        kept = [(key, [item for item in items if item[1] > horizon]) for key, items in change["puts"]]
+        kept = [(key, [item for item in items if item[1] > horizon]) for key, items in delta["puts"]]
         puts: list[Any] = [(key, items) for key, items in kept if items]
     else:
-        puts = [put for put in change["puts"] if put[-1][1] > horizon]
-    return {**change, "puts": puts}
+        puts = [put for put in delta["puts"] if put[-1][1] > horizon]
+    return {**delta, "puts": puts}
 
 
-def split_stamps(kind: str, change: Change) -> Change:
-    """A change of pairs as it is stored: plain values, and apart from them all stamps, 8 bytes each."""
+def split_stamps(kind: str, delta: Delta) -> Delta:
+    """A delta of pairs as it is stored: plain values, and apart from them all stamps, 8 bytes each."""
     stamps: list[int] = []
-    plain = dict(change)
+    plain = dict(delta)
     if kind == LIST:
         for part in ("puts", "appended"):
-            stamps.extend(stamp for _, items in change[part] for _, stamp in items)
-            plain[part] = [(key, [value for value, _ in items]) for key, items in change[part]]
+            stamps.extend(stamp for _, items in delta[part] for _, stamp in items)
+            plain[part] = [(key, [value for value, _ in items]) for key, items in delta[part]]
     else:
-        stamps.extend(put[-1][1] for put in change["puts"])
-        plain["puts"] = [(*put[:-1], put[-1][0]) for put in change["puts"]]
+        stamps.extend(put[-1][1] for put in delta["puts"])
+        plain["puts"] = [(*put[:-1], put[-1][0]) for put in delta["puts"]]
     plain["stamps"] = struct.pack(f">{len(stamps)}q", *stamps)
     return plain
 
 
-def join_stamps(kind: str, stored: Change) -> Change:
+def join_stamps(kind: str, stored: Delta) -> Delta:
     """The opposite of :func:`split_stamps`."""
-    change = dict(stored)
-    packed: bytes = change.pop("stamps")
+    delta = dict(stored)
+    packed: bytes = delta.pop("stamps")
     stamps = iter(struct.unpack(f">{len(packed) // 8}q", packed))
     if kind == LIST:
         for part in ("puts", "appended"):
-            change[part] = [(key, [(value, next(stamps)) for value in items]) for key, items in stored[part]]
+            delta[part] = [(key, [(value, next(stamps)) for value in items]) for key, items in stored[part]]
     else:
-        change["puts"] = [(*put[:-1], (put[-1], next(stamps))) for put in stored["puts"]]
-    return change
+        delta["puts"] = [(*put[:-1], (put[-1], next(stamps))) for put in stored["puts"]]
+    return delta
 
 
 def stored_kind(kind: str, expires: bool) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from firesteel.state.backend import KeyedStateBackend
-from firesteel.state.tables import TABLE_KINDS, VALUE, Change, ValueTable
+from firesteel.state.tables import TABLE_KINDS, VALUE, Delta, ValueTable
 
 VALUE_BY_WINDOW: Final = "value-by-window"
 """Asks a backend for a :class:`WindowTable`; what it stores says ``value``."""
@@ -75,7 +75,7 @@ class WindowTable(ValueTable):
                 self.entries.pop(namespace)
                 self.dirty.pop(namespace, None)
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None."""
         puts = [
             ((key, namespace), self.entries[namespace][key]) for namespace, keys in self.dirty.items() for key in keys
@@ -86,24 +86,24 @@ class WindowTable(ValueTable):
         self._stored = set(self.entries)
         return {"puts": puts, "removed": removed} if puts or removed else None
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         puts = [
             ((key, namespace), value) for namespace, values in self.entries.items() for key, value in values.items()
         ]
         return {"puts": puts, "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
-        for key, namespace in change["removed"]:
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
+        for key, namespace in delta["removed"]:
             values = self.entries.get(namespace)
             if values is not None:
                 values.pop(key, None)
-        puts: Iterable[tuple[Any, Any]] = change["puts"]
+        puts: Iterable[tuple[Any, Any]] = delta["puts"]
         for entry_key, value in puts:
             if owned is None or owned(entry_key):
                 self.entries.setdefault(entry_key[1], {})[entry_key[0]] = value
-        for namespace in {namespace for _, namespace in change["removed"]}:
+        for namespace in {namespace for _, namespace in delta["removed"]}:
             if not self.entries.get(namespace, True):
                 del self.entries[namespace]
         self._stored = set(self.entries)

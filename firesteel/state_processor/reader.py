@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common import TypeInformation, Types
 from firesteel.connectors.spark_rows import rows_to_dataframe
 from firesteel.errors import StateError
-from firesteel.state.backend import TIMERS, Changes, HashMapBackend
+from firesteel.state.backend import TIMERS, Deltas, HashMapBackend
 from firesteel.state.operator_state import BROADCAST, SPLIT, UNION
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, find_manifest
 from firesteel.state.ttl import TTL_MARK
@@ -81,8 +81,8 @@ class SavepointReader:
         found: dict[str, StoredState] = {}
         for subtask in range(self._entry(uid).parallelism):
             restore = self._load(uid, subtask)
-            for changes in restore.keyed:
-                for name, (kind, windowed, _) in changes.items():
+            for deltas in restore.keyed:
+                for name, (kind, windowed, _) in deltas.items():
                     found[name] = StoredState(name, kind, windowed)
             for stored in restore.operator_states:
                 for name, (mode, _) in stored.items():
@@ -105,8 +105,8 @@ class SavepointReader:
         entry = self._entry(uid)
         for subtask in range(entry.parallelism):
             backend = HashMapBackend(entry.max_parallelism)
-            for changes in self._load(uid, subtask).keyed:
-                backend.apply(_without_stamps(changes), None)
+            for deltas in self._load(uid, subtask).keyed:
+                backend.apply(_without_stamps(deltas), None)
             yield backend
 
     # --- keyed state --------------------------------------------------------------------------------
@@ -166,9 +166,9 @@ class SavepointReader:
         for subtask in range(self._entry(uid).parallelism):
             backend = HashMapBackend(self._entry(uid).max_parallelism)
             names = set()
-            for changes in self._load(uid, subtask).keyed:
-                backend.apply(_without_stamps(changes), None)
-                names |= {name for name, (kind, _, _) in changes.items() if kind == TIMERS}
+            for deltas in self._load(uid, subtask).keyed:
+                backend.apply(_without_stamps(deltas), None)
+                names |= {name for name, (kind, _, _) in deltas.items() if kind == TIMERS}
             for name in sorted(names):
                 for key, _, timestamp in backend.timers(name):
                     yield name, key, timestamp
@@ -236,9 +236,9 @@ class SavepointReader:
                 raise StateError(f"state {name!r} of operator {uid!r} is {state.kind} state, not {' or '.join(kinds)}")
 
 
-def _without_stamps(changes: Changes) -> Changes:
+def _without_stamps(deltas: Deltas) -> Deltas:
     """The same changes as plain state. Time stamps of expiring state are stored beside the values, not with them."""
-    return {name: (kind.removesuffix(TTL_MARK), windowed, change) for name, (kind, windowed, change) in changes.items()}
+    return {name: (kind.removesuffix(TTL_MARK), windowed, delta) for name, (kind, windowed, delta) in deltas.items()}
 
 
 def _dataframe(

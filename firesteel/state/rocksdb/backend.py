@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
-from firesteel.state.backend import TIMERS, Changes, Frozen, TableBackend
+from firesteel.state.backend import TIMERS, Deltas, Frozen, TableBackend
 from firesteel.state.rocksdb.disk import Disk
 from firesteel.state.rocksdb.keys import KeyCodec
 from firesteel.state.rocksdb.list_table import RocksListTable
@@ -147,28 +147,28 @@ class RocksDBBackend(TableBackend):
 
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
-    def forget_changes(self) -> None:
+    def forget_deltas(self) -> None:
         """A full copy is taken: from now on changes are noted."""
         for part in self._parts():
             part.start_tracking()
 
-    def full_parts(self) -> Iterator[Changes]:
+    def full_parts(self) -> Iterator[Deltas]:
         """Everything, a few thousand entries at a time."""
         for name, declared in self.tables.items():
-            for change in _of(declared.table).full_parts():
-                yield {name: self.full_form(declared, change)}
+            for delta in _of(declared.table).full_parts():
+                yield {name: self.full_form(declared, delta)}
         for name, queue in self.queues.items():
-            for change in _of(queue).full_parts():
-                yield {name: (TIMERS, False, change)}
+            for delta in _of(queue).full_parts():
+                yield {name: (TIMERS, False, delta)}
 
     def filters_full_copy(self, policy: TtlPolicy) -> bool:
         """Whether expired entries are left out of full copies."""
         return policy.in_full_snapshot and not self._incremental
 
-    def apply(self, changes: Changes, groups: range | None) -> None:
+    def apply(self, deltas: Deltas, groups: range | None) -> None:
         """Apply what was stored; keep only keys of these groups (None: all belong here)."""
-        for name, change in changes.items():
-            super().apply({name: change}, groups)
+        for name, delta in deltas.items():
+            super().apply({name: delta}, groups)
             self.trim()
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from firesteel.state.rocksdb.space import PART, SAMPLE, Space, average_bytes
 from firesteel.state.rocksdb.views import ReadOnlyEntries
-from firesteel.state.tables import Change, ListTable
+from firesteel.state.tables import Delta, ListTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
 _MARK, _ELEMENT = b"m", b"e"
@@ -223,11 +223,11 @@ class RocksListTable(ListTable):
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """A full copy is taken: the next change is what happens from now on."""
+        """A full copy is taken: the next delta is what happens from now on."""
         self._tracking = True
         self._replaced, self._appended = {}, {}
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None; everything in the first call."""
         if not self._tracking:
             self._tracking = True
@@ -242,12 +242,12 @@ class RocksListTable(ListTable):
                 removed.append(key)
             else:
                 puts.append((key, list(items)))
-        change = {"puts": puts, "appended": list(self._appended.items()), "removed": removed}
+        delta = {"puts": puts, "appended": list(self._appended.items()), "removed": removed}
         self._replaced, self._appended = {}, {}
-        return change
+        return delta
 
-    def full_parts(self) -> Iterator[Change]:
-        """The whole table in several changes; one at least."""
+    def full_parts(self) -> Iterator[Delta]:
+        """The whole table in several deltas; one at least."""
         puts: list[tuple[Any, list[Any]]] = []
         elements = 0
         for key, items in self._all_lists():
@@ -258,8 +258,8 @@ class RocksListTable(ListTable):
                 puts, elements = [], 0
         yield {"puts": puts, "appended": [], "removed": []}
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         return {"puts": list(self._all_lists()), "appended": [], "removed": []}
 
     def _all_lists(self) -> Iterator[tuple[Any, list[Any]]]:
@@ -289,15 +289,15 @@ class RocksListTable(ListTable):
         prefix = self._space.prefix
         return prefix + _ELEMENT + mark_key[len(prefix) + len(_MARK) :]
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
         self._tracking = False
-        for key in change["removed"]:
+        for key in delta["removed"]:
             self._drop(key)
-        for key, items in change["puts"]:
+        for key, items in delta["puts"]:
             if owned is None or owned(key):
                 self.put(key, items)
-        for key, items in change["appended"]:
+        for key, items in delta["appended"]:
             if owned is None or owned(key):
                 self.append(key, items)
         self._tracking = True

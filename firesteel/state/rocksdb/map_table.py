@@ -13,7 +13,7 @@ from typing import Any
 
 from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
 from firesteel.state.rocksdb.views import ReadOnlyEntries
-from firesteel.state.tables import ABSENT, Change, MapTable
+from firesteel.state.tables import ABSENT, Delta, MapTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
 _MARK, _ENTRY = b"m", b"e"
@@ -340,16 +340,16 @@ class RocksMapTable(MapTable):
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """A full copy is taken: the next change is what happens from now on."""
+        """A full copy is taken: the next delta is what happens from now on."""
         self._tracking = True
-        self.forget_changes()
+        self.forget_deltas()
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None; everything in the first call."""
         if not self._tracking:
             self._tracking = True
             return self.full() if len(self) else None
-        return super().take_change()
+        return super().take_delta()
 
     def _all_entries(self) -> Iterator[tuple[Any, Any, Any]]:
         """All entries of all maps; maps on disk do not stay in memory."""
@@ -376,23 +376,23 @@ class RocksMapTable(MapTable):
             for _, map_key, value in sorted(entries, key=itemgetter(0)):
                 yield key, map_key, value
 
-    def full_parts(self) -> Iterator[Change]:
-        """The whole table in several changes; one at least."""
+    def full_parts(self) -> Iterator[Delta]:
+        """The whole table in several deltas; one at least."""
         for puts in in_parts(self._all_entries()):
             yield {"puts": puts, "removed_keys": [], "removed": []}
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         return {"puts": list(self._all_entries()), "removed_keys": [], "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
         self._tracking = False
-        for entry_key in change["removed"]:
+        for entry_key in delta["removed"]:
             self.remove(entry_key)
-        for entry_key, map_key in change["removed_keys"]:
+        for entry_key, map_key in delta["removed_keys"]:
             self.remove_key(entry_key, map_key)
-        for entry_key, map_key, value in change["puts"]:
+        for entry_key, map_key, value in delta["puts"]:
             if owned is None or owned(entry_key):
                 self.put(entry_key, map_key, value)
         self._tracking = True

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from firesteel.state import codec
 from firesteel.state.rocksdb.disk import Disk
 from firesteel.state.rocksdb.keys import KeyCodec
-from firesteel.state.tables import Change
+from firesteel.state.tables import Delta
 
 STAMP: Final = struct.Struct(">q")
 NUMBER: Final = struct.Struct(">Q")
@@ -37,10 +37,10 @@ class Spillable(Protocol):
         """Note what has changed; returns how many entries that is."""
 
     def start_tracking(self) -> None:
-        """Note changes from now on, for ``take_change``."""
+        """Note changes from now on, for ``take_delta``."""
 
-    def full_parts(self) -> Iterator[Change]:
-        """Everything in several changes; one at least, so that the restored backend knows of the table."""
+    def full_parts(self) -> Iterator[Delta]:
+        """Everything in several deltas; one at least, so that the restored backend knows of the table."""
 
 
 class Space:

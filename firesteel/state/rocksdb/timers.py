@@ -13,7 +13,7 @@ from typing import Any
 
 from firesteel.state import codec
 from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
-from firesteel.state.tables import Change
+from firesteel.state.tables import Delta
 from firesteel.state.timers import Timer, TimerQueue
 
 _BY_TIME, _BY_KEY = b"t", b"u"
@@ -124,7 +124,7 @@ class RocksTimerQueue(TimerQueue):
     def settle(self) -> int:
         """Forget what has changed if nobody will ask."""
         if not self._tracking:
-            self.forget_changes()
+            self.forget_deltas()
         return 0
 
     def weight(self) -> int:
@@ -153,31 +153,31 @@ class RocksTimerQueue(TimerQueue):
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """A full copy is taken: the next change is what happens from now on."""
+        """A full copy is taken: the next delta is what happens from now on."""
         self._tracking = True
-        self.forget_changes()
+        self.forget_deltas()
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """Timers added and removed since the last call, or None; all timers in the first call."""
         if self._tracking:
-            return super().take_change()
+            return super().take_delta()
         self.start_tracking()
         return self.full() if len(self) else None
 
-    def full_parts(self) -> Iterator[Change]:
+    def full_parts(self) -> Iterator[Delta]:
         """All timers in several changes, in order of time; one at least."""
         in_memory = sorted((timer[2], number, timer) for timer, number in self._sequence.items())
         timers = (timer for _, _, timer in heapq.merge(in_memory, self._stored()))
         for puts in in_parts(timers):
             yield {"puts": puts, "removed": []}
 
-    def full(self) -> Change:
-        """All timers as a change from nothing; those of one time in the order of registration."""
+    def full(self) -> Delta:
+        """All timers as a delta from nothing; those of one time in the order of registration."""
         in_memory = [(number, timer) for timer, number in self._sequence.items()]
         everything = [*in_memory, *((number, timer) for _, number, timer in self._stored())]
         return {"puts": [timer for _, timer in sorted(everything, key=lambda pair: pair[0])], "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which keys belong to this subtask (None: all)."""
-        super().apply(change, owned)
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which keys belong to this subtask (None: all)."""
+        super().apply(delta, owned)
         self._tracking = True

@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import Any
 
 from firesteel.state.rocksdb.space import SAMPLE, Space, average_bytes, in_parts
-from firesteel.state.tables import ABSENT, Change, ValueTable
+from firesteel.state.tables import ABSENT, Delta, ValueTable
 from firesteel.state.ttl import TtlPolicy, drop_expired
 
 _READ_AT_ONCE = 2000
@@ -219,12 +219,12 @@ class RocksValueTable(ValueTable):
     # ---- snapshots -----------------------------------------------------------------------------------------------
 
     def start_tracking(self) -> None:
-        """A full copy is taken: the next change is what happens from now on."""
+        """A full copy is taken: the next delta is what happens from now on."""
         self.settle()
         self._tracking = True
         self._changed.clear()
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None; everything in the first call."""
         self.settle()
         if not self._tracking:
@@ -256,22 +256,22 @@ class RocksValueTable(ValueTable):
             data = data_of.get(key)
             yield key, ABSENT if data is None else space.unpack(data, space.skip_key(data))
 
-    def full_parts(self) -> Iterator[Change]:
-        """The whole table in several changes; one at least."""
+    def full_parts(self) -> Iterator[Delta]:
+        """The whole table in several deltas; one at least."""
         for puts in in_parts(self.all_items()):
             yield {"puts": puts, "removed": []}
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         return {"puts": list(self.all_items()), "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
         self._tracking = True
-        for key in change["removed"]:
+        for key in delta["removed"]:
             self.drop(key)
         entries, written = self.entries, self._unwritten
-        for key, value in change["puts"]:
+        for key, value in delta["puts"]:
             if owned is None or owned(key):
                 entries[key] = value
                 written.add(key)

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from firesteel.state.rocksdb.space import NUMBER, SAMPLE, Space, average_bytes, in_parts
-from firesteel.state.tables import ABSENT, Change
+from firesteel.state.tables import ABSENT, Delta
 from firesteel.state.window_table import WindowTable
 
 
@@ -195,14 +195,14 @@ class RocksWindowTable(WindowTable):
             self.entries[namespace] = _PartOfWindow(space, prefix, len(values))
 
     def start_tracking(self) -> None:
-        """A full copy is taken: the next change is what happens from now on."""
+        """A full copy is taken: the next delta is what happens from now on."""
         self._tracking = True
-        super().take_change()
+        super().take_delta()
 
-    def take_change(self) -> Change | None:
+    def take_delta(self) -> Delta | None:
         """What has changed since the last call, or None; everything in the first call."""
         if self._tracking:
-            return super().take_change()
+            return super().take_delta()
         self.start_tracking()
         return self.full() if len(self) else None
 
@@ -213,16 +213,16 @@ class RocksWindowTable(WindowTable):
             for key, value in everything:
                 yield (key, namespace), value
 
-    def full_parts(self) -> Iterator[Change]:
-        """The whole table in several changes; one at least."""
+    def full_parts(self) -> Iterator[Delta]:
+        """The whole table in several deltas; one at least."""
         for puts in in_parts(self._all_values()):
             yield {"puts": puts, "removed": []}
 
-    def full(self) -> Change:
-        """The whole table as a change from nothing."""
+    def full(self) -> Delta:
+        """The whole table as a delta from nothing."""
         return {"puts": list(self._all_values()), "removed": []}
 
-    def apply(self, change: Change, owned: Callable[[Any], bool] | None) -> None:
-        """Apply a stored change. ``owned``: which entry keys belong to this subtask (None: all)."""
-        super().apply(change, owned)
+    def apply(self, delta: Delta, owned: Callable[[Any], bool] | None) -> None:
+        """Apply a stored delta. ``owned``: which entry keys belong to this subtask (None: all)."""
+        super().apply(delta, owned)
         self._tracking = True

@@ -61,45 +61,45 @@ class DictBackend(KeyedStateBackend):
     def entry_count(self) -> int:
         return sum(len(table) for table, _, _ in self.by_name.values())
 
-    def _stored(self, name: str, change: dict[str, Any]) -> tuple[str, bool, dict[str, Any]]:
+    def _stored(self, name: str, delta: dict[str, Any]) -> tuple[str, bool, dict[str, Any]]:
         table, namespaced, expires = self.by_name[name]
         return (
             stored_kind(table.kind, expires),
             namespaced,
-            split_stamps(table.kind, change) if expires else change,
+            split_stamps(table.kind, delta) if expires else delta,
         )
 
-    def take_changes(self) -> dict[str, tuple[str, bool, dict[str, Any]]]:
-        found = {name: table.take_change() for name, (table, _, _) in self.by_name.items()}
-        changes = {name: self._stored(name, change) for name, change in found.items() if change is not None}
-        timers = {name: queue.take_change() for name, queue in self.queues.items()}
-        return changes | {name: ("timers", False, change) for name, change in timers.items() if change is not None}
+    def take_deltas(self) -> dict[str, tuple[str, bool, dict[str, Any]]]:
+        found = {name: table.take_delta() for name, (table, _, _) in self.by_name.items()}
+        deltas = {name: self._stored(name, delta) for name, delta in found.items() if delta is not None}
+        timers = {name: queue.take_delta() for name, queue in self.queues.items()}
+        return deltas | {name: ("timers", False, delta) for name, delta in timers.items() if delta is not None}
 
     def full_copy(self) -> dict[str, tuple[str, bool, dict[str, Any]]]:
         full = {}
         for name, (table, _, _) in self.by_name.items():
-            change = table.full()
+            delta = table.full()
             policy = self.policies.get(name)
             if policy is not None and policy.in_full_snapshot:
-                change = live_part(table.kind, change, policy.horizon())
-            full[name] = self._stored(name, change)
+                delta = live_part(table.kind, delta, policy.horizon())
+            full[name] = self._stored(name, delta)
         return full | {name: ("timers", False, queue.full()) for name, queue in self.queues.items()}
 
-    def apply(self, changes: dict[str, tuple[str, bool, dict[str, Any]]], groups: range | None) -> None:
+    def apply(self, deltas: dict[str, tuple[str, bool, dict[str, Any]]], groups: range | None) -> None:
         from firesteel.state.key_groups import key_group
 
-        for name, (stored, namespaced, change) in changes.items():
+        for name, (stored, namespaced, delta) in deltas.items():
 
             def owned(entry_key: Any, namespaced: bool = namespaced) -> bool:
                 key = entry_key[0] if namespaced else entry_key
                 return groups is None or key_group(key, self.max_parallelism) in groups
 
             if stored == "timers":
-                self.timers(name).apply(change, owned)
+                self.timers(name).apply(delta, owned)
             else:
                 kind, expires = table_kind(stored)
-                change = join_stamps(kind, change) if expires else change
-                self.table(name, kind, namespaced, expires).apply(change, owned)
+                delta = join_stamps(kind, delta) if expires else delta
+                self.table(name, kind, namespaced, expires).apply(delta, owned)
 
 
 class TightRocksDBBackend(RocksDBBackend):

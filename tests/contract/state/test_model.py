@@ -245,10 +245,10 @@ class Run:
         self.kind.pause(self.subject.backend)
 
     def changes(self) -> None:
-        self.stored.append(stored_form(self.subject.backend.take_changes()))
+        self.stored.append(stored_form(self.subject.backend.take_deltas()))
 
     def base(self) -> None:
-        self.subject.backend.forget_changes()
+        self.subject.backend.forget_deltas()
         self.stored = [stored_form(part) for part in self.subject.backend.full_parts()]
 
     def restart(self) -> None:
@@ -365,11 +365,11 @@ def test_a_change_is_small_however_large_the_state_is(kind: Kind, new_backend: C
     lists.add_all(range(1000))
     maps.put_all({number: number for number in range(1000)})
     kind.pause(backend)
-    backend.forget_changes()
+    backend.forget_deltas()
     lists.add(1000)
     maps.put(7, 8)
     kind.pause(backend)
-    changes = backend.take_changes()
+    changes = backend.take_deltas()
     assert changes["list"][2] == {"puts": [], "appended": [("k", [1000])], "removed": []}
     assert changes["map"][2] == {"puts": [("k", 7, 8)], "removed_keys": [], "removed": []}
-    assert backend.take_changes() == {}
+    assert backend.take_deltas() == {}
