@@ -26,11 +26,8 @@ class Interrupted(BaseException):
     """Nobody waits for what a function is doing. It is no Exception: functions must not take it for one of theirs."""
 
 
-class Terminated(SystemExit):
-    """The process was told to end by SIGTERM. Its exit code is that of a process that SIGTERM has ended."""
-
-    def __init__(self) -> None:
-        super().__init__(128 + signal.SIGTERM)
+class Terminated(BaseException):
+    """The process was told to end by SIGTERM while a job runs in its main thread."""
 
 
 def watch_cancellation(job: Job, interrupt: Callable[[], None], timeout_ms: int) -> None:
@@ -57,23 +54,33 @@ def watch_cancellation(job: Job, interrupt: Callable[[], None], timeout_ms: int)
 
 # --- signals -----------------------------------------------------------------------------------------
 
+_EXIT_CODE = 128 + signal.SIGTERM
+"""That of a process that SIGTERM has ended."""
+_attached = False
+"""Whether a job runs in the main thread."""
 _detached: weakref.WeakSet[Job] = weakref.WeakSet()
 
 
 @contextmanager
 def orderly_signals() -> Iterator[None]:
-    """While a job runs in the main thread: Ctrl-C raises KeyboardInterrupt there and SIGTERM :class:`Terminated`, once.
+    """While a job runs in the main thread: Ctrl-C raises KeyboardInterrupt there and SIGTERM :class:`Terminated`, once;
+    the program then ends with the exit code that SIGTERM has.
 
     Spark's own handler of Ctrl-C would kill the running epoch. A handler of SIGTERM that the program has is left alone.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    global _attached
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     terminating = _take_sigterm()
+    _attached = True
     try:
         yield
+    except Terminated:
+        raise SystemExit(_EXIT_CODE) from None
     finally:
+        _attached = False
         signal.signal(signal.SIGINT, before)
         if terminating:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -98,7 +105,9 @@ def _take_sigterm() -> bool:
 
 def _terminate(number: int, frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it is ending; who is impatient has SIGKILL
-    raise Terminated
+    if _attached:
+        raise Terminated
+    raise SystemExit(_EXIT_CODE)
 
 
 def _end_detached() -> None:
