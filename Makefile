@@ -29,8 +29,8 @@ test: setup ## run all tests that need no outside services
 test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS), which they start and end
 	@$(PY) -m pytest tests/services $(ARGS)
 
-chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100)
-	@$(PY) -m tests.chaos --kills $(or $(KILLS),100)
+chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100, ARGS=--page for docs/reliability.md)
+	@$(PY) -m tests.chaos --kills $(or $(KILLS),100) $(ARGS)
 
 soak: setup $(BENCH) ## run two jobs for half an hour under load, see what grows, write it to docs/reliability.md (MINUTES=30)
 	@$(PY) -m bench.soak --minutes $(or $(MINUTES),30) --page

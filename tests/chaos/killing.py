@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +26,8 @@ from tests.written_files import visible_files
 Victims = Callable[[int, int], tuple[str, list[int]]]
 """From the number of the turn and a slot process that has just worked: what it is called, and what to kill."""
 
+MARK = "FIRESTEEL_CHAOS"
+"""In the environment of everything that a driver on Spark starts: the directory of its job."""
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAM = ROOT / "tests" / "chaos" / "program.py"
 
@@ -42,7 +46,7 @@ class Driver:
                 self._process: Any = subprocess.Popen(
                     [sys.executable, str(PROGRAM), *arguments],
                     cwd=ROOT,
-                    env={**os.environ, "PYTHONPATH": str(ROOT)},
+                    env={**os.environ, "PYTHONPATH": str(ROOT), MARK: arguments[0]},
                     stdout=output,
                     stderr=output,
                     start_new_session=True,
@@ -68,6 +72,14 @@ class Driver:
         except subprocess.TimeoutExpired:
             return None
         return code
+
+    def signal(self, number: int) -> None:
+        """Send a signal to it and everything in its process group."""
+        try:
+            os.killpg(self.pid, number)
+        except ProcessLookupError:  # it has no session of its own yet, nor has it started anything
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill it, with everything it has started."""
@@ -151,6 +163,66 @@ class ChaosRun:
         else:
             assert code == 0, f"the job failed:\n{self.log()}"
 
+    def stop_driver_after(self, seconds: float, pause: float, kill: bool) -> None:
+        """Start it, stop everything of it for a while (SIGSTOP), and let it go on, or kill it as it stands."""
+        driver = self.start()
+        if driver.wait(seconds) is None:
+            driver.signal(signal.SIGSTOP)
+            driver.wait(pause)
+            if kill:
+                driver.kill()
+                self.kills.append("driver stopped and killed")
+                return
+            driver.signal(signal.SIGCONT)
+            self.kills.append("driver stopped and continued")
+        code = driver.wait()
+        assert code == 0, f"the job failed:\n{self.log()}"
+
+    def terminate_after(self, seconds: float) -> None:
+        """Start it and end its whole process group by SIGTERM after so long."""
+        driver = self.start()
+        if driver.wait(seconds) is None:
+            driver.signal(signal.SIGTERM)
+            self.kills.append("process group killed by SIGTERM")
+        code = driver.wait()
+        assert code in (0, 128 + signal.SIGTERM, -signal.SIGTERM), f"the job failed:\n{self.log()}"
+
+    # --- on Spark --------------------------------------------------------------------------------------
+
+    def leave_zombies(self) -> None:
+        """Kill the driver alone while slots are busy; the next one is started at once."""
+        driver = self.start()
+        if self._next_slot(driver) is None:
+            return
+        os.kill(driver.pid, signal.SIGKILL)
+        driver.wait()
+        self.kills.append("driver killed, slots busy")
+
+    def kill_java(self) -> None:
+        """Kill the JVM. The driver has to end with an error that says so, and soon."""
+        driver = self.start()
+        if self._next_slot(driver) is None:
+            return
+        for pid in _started_by(str(self.directory)):
+            if b"java" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+                os.kill(pid, signal.SIGKILL)
+                self.kills.append("JVM killed")
+        assert driver.wait() not in (None, 0), f"the driver goes on without a JVM:\n{self.log()}"
+        assert "JVM" in self.log(), f"nothing is said of the JVM:\n{self.log()}"
+
+    def end_while_stuck(self, number: signal.Signals) -> None:
+        """End the driver while a function waits for ever. Nothing of it may be left."""
+        driver = self.start("--stuck")
+        while driver.wait(0.05) is None and not (self.directory / "stuck").exists():
+            continue
+        os.kill(driver.pid, number)
+        driver.wait()
+        self.kills.append(f"driver killed by {number.name}, function stuck")
+        deadline = time.monotonic() + 60
+        while left := _started_by(str(self.directory)):
+            assert time.monotonic() < deadline, f"processes are left: {left}"
+            time.sleep(0.1)
+
     # --- files ---------------------------------------------------------------------------------------
 
     @property
@@ -228,6 +300,18 @@ class ChaosRun:
     def states(self) -> list[dict[str, list[Any]]]:
         """The final state: more than once if the job was killed after its savepoint and before it had stopped."""
         return [stored_state(path) for path in savepoints(self.directory)]
+
+
+def _started_by(directory: str) -> list[int]:
+    """All processes that the driver of a job on Spark has started and that still run."""
+    mark, found = f"{MARK}={directory}\0".encode(), []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark in (path / "environ").read_bytes():
+                found.append(int(path.name))
+        except OSError:  # it has ended meanwhile, or is somebody else's
+            continue
+    return found
 
 
 def slots_and_workers(turn: int, slot: int) -> tuple[str, list[int]]:

@@ -10,8 +10,11 @@ Started again after a crash, the script goes on with the part it was in.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
+import random
 import threading
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import TimeoutError as NotYetError
 from dataclasses import dataclass
@@ -106,8 +109,9 @@ class _OpenReader(SourceReader):
 class Tally(MapFunction, CheckpointedFunction):
     """Counts the records of its subtask in list state. It runs where the subtasks are and brings the faults there."""
 
-    def __init__(self, directory: Path, faults: list[str]) -> None:
-        self.directory, self.faults = directory, faults
+    def __init__(self, options: argparse.Namespace) -> None:
+        self.directory, self.faults = options.directory, options.fault
+        self.slow, self.stuck = options.slow, options.stuck
         self.count = 0
 
     def open(self, runtime_context: Any) -> None:
@@ -115,7 +119,17 @@ class Tally(MapFunction, CheckpointedFunction):
 
     def map(self, value: Any) -> Any:
         self.count += 1
+        self.misbehave()
         return value
+
+    def misbehave(self) -> None:
+        """Take long, or wait for ever, once: what a killed driver leaves behind is still at it."""
+        if self.slow:
+            time.sleep(0.001)
+        if self.stuck and self.count == 300 and not (self.directory / "stuck").exists():
+            (self.directory / "stuck").touch()
+            while True:
+                time.sleep(1)
 
     def initialize_state(self, context: Any) -> None:
         self.stored = context.get_operator_state_store().get_list_state(ListStateDescriptor("tally", Types.LONG()))
@@ -215,7 +229,7 @@ def build(env: StreamExecutionEnvironment, part: Part) -> None:
     rules = env.from_source(
         part.source(lambda index: index, RULES), WatermarkStrategy.for_monotonous_timestamps(), "rules"
     )
-    keyed = events.map(Tally(options.directory, options.fault)).uid("tally").key_by(lambda value: value[0])
+    keyed = events.map(Tally(options)).uid("tally").key_by(lambda value: value[0])
     windows = (
         keyed.window(TumblingEventTimeWindows.of(Duration.of_millis(500))).aggregate(Sum(), WithWindow()).uid("windows")
     )
@@ -306,6 +320,19 @@ def raise_failure(client: JobClient) -> None:
         result.result()
 
 
+def let_clock_jump() -> None:
+    """Have the host's clock jump by up to a day, forward and back, at every hundredth look; monotonic clocks do not."""
+    choice, looks, offset = random.Random(), itertools.count(), [0]
+    true_time = time.time_ns
+
+    def jumping() -> int:
+        if next(looks) % 100 == 99:
+            offset[0] = choice.randint(-86_400, 86_400) * 10**9
+        return true_time() + offset[0]
+
+    time.time_ns, time.time = jumping, lambda: jumping() / 1e9
+
+
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
@@ -316,7 +343,12 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rate", type=int, default=4000)
     parser.add_argument("--epoch-records", type=int, default=100)
     parser.add_argument("--fault", action="append", default=[], help="step:before|within|after:n:kill|raise")
+    parser.add_argument("--slow", action="store_true", help="functions take a millisecond per record")
+    parser.add_argument("--stuck", action="store_true", help="a function waits for ever, once")
+    parser.add_argument("--clock-jumps", action="store_true", help="the clock of the host jumps to and fro")
     options = parser.parse_args(arguments)
+    if options.clock_jumps:
+        let_clock_jump()
     install_once(options.directory, options.fault)
     if has_checkpoints(options.directory / "checkpoints") or not savepoints(options.directory):
         read_everything(options)
