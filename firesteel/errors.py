@@ -20,9 +20,6 @@
         ├── JobFailedError        it failed; carries the user's own traceback
         └── JobCancelledError     it was cancelled while its result was awaited
 
-    KeyboardInterrupt
-    └── JobInterrupted            Ctrl-C while a job ran: the job has ended, nothing is wrong with it
-
 An error says what is wrong, what was got, what was expected, and gives one hint.
 """
 
@@ -113,12 +110,19 @@ class JobCancelledError(JobError):
     """The job was cancelled while its result was awaited."""
 
 
-class JobInterrupted(KeyboardInterrupt):
-    """Ctrl-C, or a notebook's stop button, while a job ran. The job has been cancelled."""
+def interrupted(text: str) -> KeyboardInterrupt:
+    """Ctrl-C, or a notebook's stop button, while a job ran: shown in one line, here and in notebooks.
 
-    def _render_traceback_(self) -> list[str]:
-        """What a notebook shows: one line."""
-        return [report(self).rstrip()]
+    A plain KeyboardInterrupt: only after one of exactly this class does Python end the process as a signal would.
+    """
+    interrupt = KeyboardInterrupt(text)
+    interrupt._render_traceback_ = lambda: [f"firesteel: {text}"]  # type: ignore[attr-defined]
+    return interrupt
+
+
+def shown_in_brief(error: BaseException) -> bool:
+    """Whether the error says by itself all that its user needs."""
+    return isinstance(error, FiresteelError) or hasattr(error, "_render_traceback_")
 
 
 def report(error: BaseException) -> str:
@@ -126,7 +130,7 @@ def report(error: BaseException) -> str:
 
     The frames inside Firesteel are left out: they say nothing to whoever wrote the program.
     """
-    if isinstance(error, JobInterrupted):
+    if isinstance(error, KeyboardInterrupt):
         return f"firesteel: {error}\n"
     place = line_of_program(error.__traceback__)
     at = "" if place is None else f"  at {place}\n"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Generic, TypeVar
 
-from firesteel.errors import JobInterrupted
+from firesteel.errors import interrupted
 
 __all__ = ["CompletableFuture"]
 
@@ -46,7 +46,7 @@ class CompletableFuture(Generic[T]):
         try:
             error = self._future.exception(timeout)
         except KeyboardInterrupt:
-            raise JobInterrupted("interrupted while waiting for a result; the job goes on") from None
+            raise interrupted("interrupted while waiting for a result; the job goes on") from None
         if error is not None:
             raise error.with_traceback(None)  # where it came from is another thread's business
         return self._future.result()

@@ -10,7 +10,7 @@ from typing import Any
 
 from firesteel.common.completable_future import CompletableFuture
 from firesteel.common.job_client import JobClient
-from firesteel.errors import JobInterrupted
+from firesteel.errors import interrupted
 
 DEFAULT_CAPACITY = 10_000
 
@@ -97,7 +97,7 @@ class CloseableIterator:
             self._taken = iter(self._buffer.take())
         except KeyboardInterrupt:
             self.close()
-            raise JobInterrupted("interrupted while waiting for results; the job has been cancelled") from None
+            raise interrupted("interrupted while waiting for results; the job has been cancelled") from None
         return next(self._taken)
 
     def __repr__(self) -> str:

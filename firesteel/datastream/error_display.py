@@ -6,7 +6,7 @@ import os
 import sys
 from types import TracebackType
 
-from firesteel.errors import FiresteelError, JobInterrupted, report
+from firesteel.errors import report, shown_in_brief
 from firesteel.pyflink.missing import import_hint
 
 __all__ = ["DEBUG_VARIABLE", "install_display", "show_error"]
@@ -30,7 +30,7 @@ def show_error(kind: type[BaseException], error: BaseException, trace: Traceback
     Python itself writes the others, so that its suggestions ("Did you mean") are there; where an import from Firesteel
     failed, a line says what there is.
     """
-    if isinstance(error, (FiresteelError, JobInterrupted)) and not os.environ.get(DEBUG_VARIABLE):
+    if shown_in_brief(error) and not os.environ.get(DEBUG_VARIABLE):
         sys.stderr.write(report(error))
         return
     sys.__excepthook__(kind, error, trace)

@@ -20,7 +20,7 @@ from firesteel.datastream.environment_sources import EnvironmentSources
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.time_characteristic import TimeCharacteristic
-from firesteel.errors import FiresteelError, JobInterrupted, ProgramError
+from firesteel.errors import FiresteelError, ProgramError, interrupted
 from firesteel.model.source import Boundedness
 from firesteel.plan.compiler import CompileSettings, compile_graph
 from firesteel.plan.executor import DriverSink, executor_for
@@ -127,7 +127,7 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
         try:
             return self._execute(job_name, detached=False).get_job_execution_result().result()
         except KeyboardInterrupt:
-            raise JobInterrupted(f"job {name!r} was interrupted and has ended") from None
+            raise interrupted(f"job {name!r} was interrupted and has ended") from None
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job and return at once, with a client to watch, await and cancel it.

@@ -464,7 +464,7 @@ class JobDriver:
             self._progress.end()
         self._settle(error, before_closing=True)
         self._sources.close()
-        for problem in self._close_cluster():
+        for problem in self._close_cluster(failed=error is not None):
             log.warning("while closing job %s: %s", self._job.name, problem)
         suspended = self._job.terminated or isinstance(error, Terminated)
         cancelled = isinstance(error, _ENDED_FROM_OUTSIDE) and not suspended
@@ -475,11 +475,12 @@ class JobDriver:
             return error
         return _job_failure(error)
 
-    def _close_cluster(self) -> list[str]:
+    def _close_cluster(self, failed: bool) -> list[str]:
         try:
             return self._cluster.close()
-        except Exception as error:  # the cluster may be what failed; how the job ended is more important
-            return [f"{type(error).__name__}: {error}".partition("\n")[0]]
+        except Exception as error:  # the cluster may be what failed: then it has been said already
+            log.debug("the cluster of job %s cannot be closed", self._job.name, exc_info=error)
+            return [] if failed else [f"{type(error).__name__}: {error}".partition("\n")[0]]
 
     def _settle(self, error: BaseException | None, before_closing: bool) -> None:
         if error is None:

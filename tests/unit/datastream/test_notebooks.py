@@ -12,7 +12,7 @@ from firesteel.common import CompletableFuture, Time, Types
 from firesteel.common.time import MIN_WATERMARK
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.window import TumblingProcessingTimeWindows
-from firesteel.errors import ConfigurationError, JobFailedError, JobInterrupted
+from firesteel.errors import ConfigurationError, JobFailedError
 from firesteel.execution import progress
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.job_metrics import EpochStats, JobMetrics
@@ -75,17 +75,18 @@ class Interrupted(Executor):
 def test_an_interrupt_is_one_line(env: StreamExecutionEnvironment, monkeypatch: pytest.MonkeyPatch) -> None:
     env.set_parallelism(1)
     env.from_collection([1]).print()
-    with substitute_executor(Interrupted()), pytest.raises(JobInterrupted) as interrupt:
+    with substitute_executor(Interrupted()), pytest.raises(KeyboardInterrupt) as interrupt:
         env.execute("tens")
     assert interrupt.value._render_traceback_() == ["firesteel: job 'tens' was interrupted and has ended"]
     assert interrupt.value.__suppress_context__
+    assert type(interrupt.value) is KeyboardInterrupt  # then Python ends as the signal would have ended it
     env.close()
 
 
 def test_waiting_for_a_result_is_interrupted_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     future: CompletableFuture[int] = CompletableFuture()
     monkeypatch.setattr(future, "_future", types.SimpleNamespace(exception=lambda timeout: _interrupt()))
-    with pytest.raises(JobInterrupted, match="the job goes on"):
+    with pytest.raises(KeyboardInterrupt, match="the job goes on"):
         future.result()
 
 
