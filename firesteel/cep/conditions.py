@@ -189,7 +189,8 @@ def as_condition(method: str, condition: Any, name: str | None = None) -> Iterat
         return condition
     if isinstance(condition, FilterFunction):
         return SimpleCondition.of(condition)
-    if not callable(condition) or isinstance(condition, type):
+    of_a_class = isinstance(condition, type) and issubclass(condition, IterativeCondition | Function)
+    if not callable(condition) or of_a_class:
         raise ConfigurationError(
             f"{method}: the condition must be a function of the event, a function of the event and a context, or an "
             f"IterativeCondition object, got {condition!r:.80}."

@@ -11,9 +11,11 @@ from firesteel.cep.operator import CepOperator, CepSettings
 from firesteel.cep.pattern import Condition, Pattern
 from firesteel.cep.runtime_context import CepRuntimeContext
 from firesteel.cep.yaml_form import read_any_pattern
+from firesteel.common.time import MAX_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.model.state import MapStateDescriptor
 from firesteel.runtime.batch import Batch
+from firesteel.runtime.operator import Operator
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,28 @@ class PatternUpdate:
 
     name: str
     pattern: str | Mapping[str, Any] | None
+
+
+class TimelessOperator(Operator):
+    """Lets the records of a control stream pass and says that it is idle: it must not hold event time back."""
+
+    def open(self) -> None:
+        """Say so before anything comes."""
+        self.output.emit_status(True)
+
+    def process(self, batch: Batch) -> None:
+        """Pass on."""
+        self.output.emit(Batch(batch.values))
+
+    def advance_watermark(self, watermark: int) -> None:
+        """Control records have no time, but for the last watermark, which comes with the end."""
+        self.watermark = watermark
+        if watermark == MAX_WATERMARK:
+            self.output.emit_watermark(watermark)
+
+    def advance_status(self, idle: bool) -> None:
+        """Idle for good."""
+        return None
 
 
 class DynamicCepOperator(CepOperator):
@@ -78,6 +102,7 @@ class DynamicCepOperator(CepOperator):
         if automaton is None:
             return
         del self.patterns[name], self._written[name]
+        self.settle()
         keyed = self.keyed
         for key in keyed.open_keys():
             keyed.load(key)

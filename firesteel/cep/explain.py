@@ -44,7 +44,7 @@ def _text(pattern: Pattern, automaton: Automaton) -> str:
         kind = "" if state.kind is StateKind.NORMAL else f" ({state.kind.value})"
         lines.append(f"{_shown(state)}{kind}")
         lines += [f"  {_transition(each)}" for each in state.transitions if state.kind is not StateKind.STOP]
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines)
 
 
 def _transition(transition: Transition) -> str:

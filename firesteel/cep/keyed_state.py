@@ -64,8 +64,8 @@ class KeyedMatches:
         self._before: dict[str, tuple[list[Any], list[Any]]] = {}
         self._stored = False
 
-    def load(self, key: Any) -> None:
-        """Take a key in work."""
+    def load(self, key: Any) -> bool:
+        """Take a key in work. Returns whether a match is open for it."""
         buffer = self.buffer
         buffer.key = key
         stored = self._table.entries.get(key)
@@ -77,6 +77,7 @@ class KeyedMatches:
         else:
             self._stored = True
             buffer.next_number, self._before = stored
+        return self._stored
 
     def of(self, name: str, automaton: Automaton) -> Matches:
         """Where the key in work stands with a pattern."""
@@ -89,18 +90,8 @@ class KeyedMatches:
         return found
 
     def store(self) -> None:
-        """Keep where the key in work stands now, if anything has changed."""
-        before = self._before
-        changed = False
-        for name, matches in self._known.items():
-            was = before.get(name)
-            if was is None:
-                changed = changed or not matches.idle
-            elif was[0] is not matches.partial or was[1] != matches.complete:
-                changed = True
-        if not changed:
-            return
-        after = {name: entry for name, entry in before.items() if name not in self._known}
+        """Keep where the key in work stands now."""
+        after = {name: entry for name, entry in self._before.items() if name not in self._known}
         for name, matches in self._known.items():
             if not matches.idle:
                 after[name] = (matches.partial, matches.complete)

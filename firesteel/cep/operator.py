@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Any
 
-from firesteel.cep.automaton import Automaton, EventInWork, Match
+from firesteel.cep.automaton import Automaton, EventInWork, Match, Matches
 from firesteel.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
 from firesteel.cep.keyed_state import KeyedMatches
 from firesteel.cep.pattern import Pattern
@@ -28,6 +28,7 @@ from firesteel.runtime.failure import OperatorFailure
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
 
+_NEVER = 1 << 64
 _MOST_IN_MEMORY = 100_000
 """So many events may wait in memory from epoch to epoch; more are moved to keyed state."""
 
@@ -105,6 +106,8 @@ class CepOperator(FunctionOperator):
         domain = "processing-time" if self.settings.processing_time else "event-time"
         self._deadlines = backend.timers(f"_cep/deadlines/{domain}")
         self._arrivals = backend.timers(f"_cep/arrivals/{domain}")
+        self._event = EventInWork(None, 0, self.keyed.buffer, self._now)
+        self._begins_only_if: Callable[[Any], Any] | None = None
         self._armed: dict[Any, int] = {}
         """For each key, the earliest time for which a timer is set."""
 
@@ -149,6 +152,13 @@ class CepOperator(FunctionOperator):
         for condition in automaton.functions():
             self._open_function(condition, runtime_context)
         self.automata[name] = automaton
+        self.settle()
+
+    def settle(self) -> None:
+        """The patterns have changed. A single one may tell quickly that an event is not for it, if nobody traces."""
+        alone = next(iter(self.automata.values())) if len(self.automata) == 1 else None
+        hasty = alone is not None and self.settings.trace is None and self.settings.comparator is None
+        self._begins_only_if = alone.begins_only_if if alone is not None and hasty else None
 
     def _open_function(self, function: Any, runtime_context: CepRuntimeContext) -> None:
         self._to_close.append(function)
@@ -284,32 +294,63 @@ class CepOperator(FunctionOperator):
 
     def _run(self, key: Any, events: list[tuple[int, Any]], until: int) -> None:
         """Take the events of a key, then let its time advance."""
-        keyed, automata, tracer = self.keyed, self.automata, self.settings.trace
-        keyed.load(key)
-        buffer = keyed.buffer
-        states = [(name, automaton, keyed.of(name, automaton)) for name, automaton in automata.items()]
+        keyed = self.keyed
+        if not keyed.load(key) and self._begins_only_if is not None:
+            events = self._from_first(events, self._begins_only_if)
+            if not events:
+                return
+        states = [(name, automaton, keyed.of(name, automaton)) for name, automaton in self.automata.items()]
         if self.settings.comparator is not None:
             events = self._ordered(events)
-        time: int | None = None
+        deadline = _next_deadline(states)
+        changed = False
         for timestamp, value in events:
-            if timestamp != time:
-                time = timestamp
-                self._advance(states, time)
-            event = EventInWork(value, timestamp, buffer, self._now)
-            for name, automaton, matches in states:
-                if tracer is not None and tracer.wants(key):
-                    self.side.add(tracer.tag, tracer.look(key, name, automaton, matches, event, buffer), timestamp)
-                try:
-                    found = automaton.process(matches, event, buffer)
-                except Exception as error:
-                    raise OperatorFailure.of(self.context.info, error, value) from error
+            if timestamp >= deadline:
+                self._advance(states, timestamp)
+                changed = True
+            if self._take(key, value, timestamp, states):
+                changed = True
+            if changed:
+                deadline = _next_deadline(states)
+        if until >= deadline:
+            self._advance(states, until)
+            deadline = _next_deadline(states)
+            changed = True
+        if changed:
+            keyed.store()
+        if deadline < _NEVER:
+            self._arm(key, deadline)
+
+    def _from_first(self, events: list[tuple[int, Any]], begins: Callable[[Any], Any]) -> list[tuple[int, Any]]:
+        """The events from the first one with which a match may begin."""
+        for place, (_, value) in enumerate(events):
+            try:
+                if begins(value):
+                    return events[place:] if place else events
+            except Exception as error:
+                raise OperatorFailure.of(self.context.info, error, value) from error
+        return []
+
+    def _take(self, key: Any, value: Any, timestamp: int, states: list[tuple[str, Automaton, Matches]]) -> bool:
+        """Take one event. Returns whether any match has begun, gone on or ended."""
+        event, buffer, tracer = self._event, self.keyed.buffer, self.settings.trace
+        event.take(value, timestamp)
+        changed = False
+        for name, automaton, matches in states:
+            if tracer is not None and tracer.wants(key):
+                self.side.add(tracer.tag, tracer.look(key, name, automaton, matches, event, buffer), timestamp)
+            before = matches.partial
+            try:
+                found = automaton.process(matches, event, buffer)
+            except Exception as error:
+                raise OperatorFailure.of(self.context.info, error, value) from error
+            if matches.partial is not before:
+                changed = True
                 if found:
                     self._report(name, found, timestamp)
+        if changed:
             event.done()
-        if time != until:
-            self._advance(states, until)
-        keyed.store()
-        self._arm(key, states)
+        return changed
 
     def _ordered(self, events: list[tuple[int, Any]]) -> list[tuple[int, Any]]:
         compare = self.settings.comparator
@@ -320,7 +361,7 @@ class CepOperator(FunctionOperator):
 
         return sorted(events, key=cmp_to_key(by_time_then_comparator))
 
-    def _advance(self, states: list[tuple[str, Automaton, Any]], timestamp: int) -> None:
+    def _advance(self, states: list[tuple[str, Automaton, Matches]], timestamp: int) -> None:
         buffer = self.keyed.buffer
         for name, automaton, matches in states:
             found, timed_out = automaton.advance_time(matches, timestamp, buffer)
@@ -359,21 +400,14 @@ class CepOperator(FunctionOperator):
     def _now(self) -> int:
         return self.context.clock.now
 
-    def _arm(self, key: Any, states: list[tuple[str, Automaton, Any]]) -> None:
+    def _arm(self, key: Any, deadline: int) -> None:
         """Set a timer for when the next partial match runs out of time, unless there is an earlier one."""
-        earliest: int | None = None
-        for _, automaton, matches in states:
-            deadline = automaton.next_deadline(matches)
-            if deadline is not None and (earliest is None or deadline < earliest):
-                earliest = deadline
-        if earliest is None:
-            return
         if self.settings.processing_time:
-            earliest += 1
+            deadline += 1
         armed = self._armed.get(key)
-        if armed is None or earliest < armed:
-            self._armed[key] = earliest
-            self._deadlines.add(key, None, earliest)
+        if armed is None or deadline < armed:
+            self._armed[key] = deadline
+            self._deadlines.add(key, None, deadline)
 
     # ---- keyed state ----------------------------------------------------------------------------------------------
 
@@ -401,6 +435,16 @@ class CepOperator(FunctionOperator):
             before = None if stored is None else stored.get(timestamp)
             waiting.put(key, timestamp, values if before is None else [*before, *values])
             arrivals.add(key, None, timestamp + late_by)
+
+
+def _next_deadline(states: list[tuple[str, Automaton, Matches]]) -> int:
+    """When the next partial match runs out of time."""
+    earliest = _NEVER
+    for _, automaton, matches in states:
+        deadline = automaton.next_deadline(matches)
+        if deadline is not None and deadline < earliest:
+            earliest = deadline
+    return earliest
 
 
 def _time_of(event: tuple[int, Any]) -> int:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from firesteel.cep.dynamic import DynamicCepOperator
+from firesteel.cep.dynamic import DynamicCepOperator, TimelessOperator
 from firesteel.cep.functions import (
     Match,
     PatternFlatSelectFunction,
@@ -88,7 +88,8 @@ class CEP:
 
         A record of the control stream is a :class:`PatternUpdate`, or a tuple ``(name, pattern)``: the pattern as text,
         YAML or what YAML was read to, or None to remove it. It is in force before any event that is read in the same
-        epoch or later, and is part of checkpoints. A pattern that is replaced or removed loses its partial matches.
+        epoch or later, and is part of checkpoints. It has no time: the control stream does not hold event time back. A
+        pattern that is replaced or removed loses its partial matches.
 
         :param conditions: What the names of conditions in the patterns stand for.
         """
@@ -200,7 +201,8 @@ class PatternStream:
             found = stream.transform("CepOperator", output_type, factory)
         else:
             factory = partial(DynamicCepOperator, self._conditions, function, self._settings)
-            connected = stream.connect(self._control.broadcast(DynamicCepOperator.STATE))
+            control = self._control.transform("Patterns", self._control.get_type(), TimelessOperator)
+            connected = stream.connect(control.broadcast(DynamicCepOperator.STATE))
             found = connected.transform("DynamicCepOperator", output_type, factory)
         return found if keyed else found.force_non_parallel()
 

@@ -36,7 +36,7 @@ def why(pattern: Pattern, match: Mapping[str, Any]) -> str:
         raise ProgramError(
             f"why: no way through the pattern takes these events: {dict(match)!r:.200}. Is it a match of this pattern?"
         )
-    return "\n".join(_lines(pattern, steps)) + "\n"
+    return "\n".join(_lines(pattern, steps))
 
 
 def _lines(pattern: Pattern, steps: list[_Step]) -> list[str]:

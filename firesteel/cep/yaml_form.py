@@ -27,10 +27,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import yaml
+
 from firesteel.cep.quantifier import WithinType
 from firesteel.cep.skipping import AfterMatchSkipStrategy
 from firesteel.cep.text import apply_quantifier, bound, parse_pattern, parse_skip, parse_time
-from firesteel.errors import ConfigurationError, MalformedPatternException
+from firesteel.errors import MalformedPatternException
 from firesteel.plan.graph import user_call_site
 
 if TYPE_CHECKING:
@@ -70,13 +72,6 @@ def read_pattern(written: str | Mapping[str, Any], conditions: Mapping[str, Cond
 
 
 def _load(text: str) -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise ConfigurationError(
-            "Pattern.from_yaml: reading YAML needs PyYAML, which is not installed: pip install 'firesteel[yaml]'. A "
-            "mapping can be given without it."
-        ) from error
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:

@@ -58,6 +58,11 @@ ROWS: dict[str, tuple[str, ...]] = {
     "39_checkpoint_settings": ("EX-49",),
     "40_online_model": (),
     "41_auctions": (),
+    "42_intrusion_detection": ("CE-05",),
+    "43_order_monitoring": ("CE-05",),
+    "44_card_fraud": ("CE-05",),
+    "45_abandoned_baskets": ("CE-03", "CE-05"),
+    "46_rising_prices": ("CE-01",),
 }
 ON_SPARK = "firesteel.master: local[2]\nspark.ui.enabled: false"
 

@@ -1,4 +1,4 @@
-"""The pictures of the documentation are what scripts/draw_windows.py draws, and pages show all of them."""
+"""The pictures of the documentation are what the scripts draw, and pages show all of them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ PICTURES = ROOT / "docs" / "pictures"
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, str]:
-    drawn: dict[str, str] = runpy.run_path(str(ROOT / "scripts" / "draw_windows.py"))["pictures"]()
+    drawn: dict[str, str] = {}
+    for script in ("draw_windows.py", "draw_matches.py"):
+        drawn |= runpy.run_path(str(ROOT / "scripts" / script))["pictures"]()
     return drawn
 
 
 def test_pictures_are_current(drawn: dict[str, str]) -> None:
     stored = {path.name: path.read_text(encoding="utf-8") for path in PICTURES.glob("*.svg")}
-    assert stored == drawn, "run: python scripts/draw_windows.py"
+    assert stored == drawn, "run: python scripts/draw_windows.py; python scripts/draw_matches.py"
 
 
 def test_pictures_are_well_formed_and_have_a_title(drawn: dict[str, str]) -> None:

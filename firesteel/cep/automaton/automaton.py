@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from firesteel.cep.automaton.buffer import EventBuffer
-from firesteel.cep.automaton.predicates import ALWAYS, ON_VALUE, UNLESS_VALUE, predicate
+from firesteel.cep.automaton.predicates import ALWAYS, ON_VALUE, UNLESS_VALUE, Predicate, predicate
 from firesteel.cep.automaton.queues import pop, push, remove_if
 from firesteel.cep.automaton.states import Action, State, StateKind
 from firesteel.cep.conditions import IterativeCondition, parts
@@ -62,10 +62,14 @@ class EventInWork(IterativeCondition.Context):
     __slots__ = ("_buffer", "_known", "_node", "_now", "_number", "_timestamp", "value")
 
     def __init__(self, value: Any, timestamp: int, buffer: EventBuffer, now: Callable[[], int]) -> None:
-        self.value = value
-        self._timestamp = timestamp
         self._buffer = buffer
         self._now = now
+        self.take(value, timestamp)
+
+    def take(self, value: Any, timestamp: int) -> None:
+        """Another event is being looked at."""
+        self.value = value
+        self._timestamp = timestamp
         self._number: int | None = None
         self._node: int | None = None
         self._known: Match | None = None
@@ -127,9 +131,10 @@ class Automaton:
         number = {state.name: index for index, state in enumerate(states)}
         self.start = next(index for index, state in enumerate(states) if state.kind is StateKind.START)
         self._stages = [state.stage for state in states]
+        known: dict[int, Predicate] = {}
         self._edges: list[list[Edge]] = [
             [
-                (_ACTIONS[each.action], number[each.target.name], *predicate(each.condition))
+                (_ACTIONS[each.action], number[each.target.name], *predicate(each.condition, known))
                 for each in state.transitions
             ]
             for state in states
@@ -140,7 +145,23 @@ class Automaton:
         self._proceeds = [any(edge[0] == _PROCEED for edge in edges) for edges in self._edges]
         self._state_windows = [state_windows.get(state.name, 0) for state in states]
         self._has_state_windows = any(self._state_windows)
+        self._stays_unless = [self._lone_condition(state) for state in range(len(states))]
+        """For states in which an event changes nothing unless a condition holds: that condition."""
         self._begin: Partial = (_LAST, self.start, None, -1)
+
+    def _lone_condition(self, state: int) -> Callable[[Any], Any] | None:
+        edges = self._edges[state]
+        if not edges or edges[0][0] != _TAKE or edges[0][2] != ON_VALUE:
+            return None
+        ask = edges[0][3]
+        alone = len(edges) == 1 and state == self.start
+        waits = len(edges) == 2 and edges[1][:3] == (_IGNORE, state, UNLESS_VALUE) and edges[1][3] is ask
+        return ask if alone or waits else None
+
+    @property
+    def begins_only_if(self) -> Callable[[Any], Any] | None:
+        """A condition on an event without which no match begins; None: that takes more to find out."""
+        return self._stays_unless[self.start]
 
     # ---- life of the conditions -----------------------------------------------------------------------------------
 
@@ -180,7 +201,13 @@ class Automaton:
         current = matches.partial
         retained: list[Partial] | None = None
         complete: list[Partial] = []
+        value, stays_unless = event.value, self._stays_unless
         for place, partial in enumerate(current):
+            condition = stays_unless[partial[1]]
+            if condition is not None and not condition(value):
+                if retained is not None:
+                    push(retained, partial)
+                continue
             after = self._after(partial, event, buffer)
             if after is None:
                 if retained is not None:

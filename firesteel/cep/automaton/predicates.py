@@ -19,18 +19,28 @@ IN_CONTEXT: Final = 3
 Predicate = tuple[int, "Callable[..., Any] | None"]
 
 
-def predicate(condition: IterativeCondition) -> Predicate:
-    """How to ask a condition."""
+def predicate(condition: IterativeCondition, known: dict[int, Predicate]) -> Predicate:
+    """How to ask a condition.
+
+    :param known: What was found for other conditions, by identity: the same condition gets the same answer.
+    """
+    found = known.get(id(condition))
+    if found is None:
+        found = known[id(condition)] = _predicate(condition, known)
+    return found
+
+
+def _predicate(condition: IterativeCondition, known: dict[int, Predicate]) -> Predicate:
     if isinstance(condition, Always):
         return ALWAYS, None
     if isinstance(condition, SimpleCondition):
         return ON_VALUE, getattr(condition, "call", condition.filter)
     if isinstance(condition, Not):
-        return _contrary(*predicate(condition.inner))
+        return _contrary(*predicate(condition.inner, known))
     if isinstance(condition, And):
-        return _both(predicate(condition.left), predicate(condition.right))
+        return _both(predicate(condition.left, known), predicate(condition.right, known))
     if isinstance(condition, Or):
-        return _either(predicate(condition.left), predicate(condition.right))
+        return _either(predicate(condition.left, known), predicate(condition.right, known))
     return IN_CONTEXT, getattr(condition, "call", condition.filter)
 
 
