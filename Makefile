@@ -26,7 +26,7 @@ demo: setup ## watch a stateful event-time job run on Spark (under a minute)
 test: setup ## run all tests that need no outside services
 	@$(PY) -m pytest $(ARGS)
 
-test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS), which they start and end
+test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS, YARN) and other versions of Spark and Python
 	@$(PY) -m pytest tests/services $(ARGS)
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100, ARGS=--page for docs/reliability.md)

@@ -66,9 +66,10 @@ class DataFrameSource(Source):
         self._schema: dict[str, Any] = json.loads(df.schema.json())
         _check_names([column["name"] for column in self._schema["fields"]])
         field_converters(self._schema)  # an unsupported type is an error now, not in a task
-        if work_directory is None and not df.sparkSession.sparkContext.master.startswith("local"):
+        master = df.sparkSession.sparkContext.master
+        if work_directory is None and (not master.startswith("local") or master.startswith("local-cluster")):
             raise ConfigurationError(
-                f"Spark runs on {df.sparkSession.sparkContext.master}: the rows of a DataFrame pass through files that "
+                f"Spark runs on {master}: the rows of a DataFrame pass through files that "
                 "driver and workers see. Name a directory with work_directory=."
             )
         self._work_directory = work_directory
