@@ -105,8 +105,8 @@ def _unit_room_rules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(time, "sleep", refuse_sleep)
     if importlib.util.find_spec("pyspark") is None:
         return
-    monkeypatch.setattr("pyspark.core.context.SparkContext.__init__", refuse_spark)
-    monkeypatch.setattr("pyspark.core.context.SparkContext.getOrCreate", refuse_spark)
+    monkeypatch.setattr("pyspark.SparkContext.__init__", refuse_spark)
+    monkeypatch.setattr("pyspark.SparkContext.getOrCreate", refuse_spark)
     monkeypatch.setattr("pyspark.sql.session.SparkSession.Builder.getOrCreate", refuse_spark)
 
 

@@ -25,6 +25,10 @@ def levels_by_logger(overrides: Mapping[str, str] | None) -> dict[str, str]:
     return levels
 
 
+class _Format(logging.Formatter):
+    """Marks the handler that is ours: slots are forked from a process that has set up logging already."""
+
+
 def set_up_logging(level: str, of_loggers: Mapping[str, str] | None = None) -> None:
     """Write what is logged from this level on to standard error, which Spark keeps with the executor's own.
 
@@ -33,8 +37,9 @@ def set_up_logging(level: str, of_loggers: Mapping[str, str] | None = None) -> N
     root = logging.getLogger()
     if not root.handlers:
         handler = logging.StreamHandler()
-        handler.setFormatter(logging.Formatter(FORMAT))
+        handler.setFormatter(_Format(FORMAT))
         root.addHandler(handler)
+    if any(isinstance(handler.formatter, _Format) for handler in root.handlers):
         root.setLevel(level)
         for name, own in (of_loggers or {}).items():
             logging.getLogger(name).setLevel(own)

@@ -29,6 +29,7 @@ from typing import Any
 
 import firesteel.datastream  # noqa: F401  most programs use it; imported here, it costs slots nothing
 from firesteel.execution.spark import slot
+from firesteel.execution.worker_logging import set_up_logging
 from firesteel.state.work_directory import sweep
 
 log = logging.getLogger("firesteel.keeper")
@@ -294,7 +295,7 @@ def main() -> None:
         os.dup2(nothing.fileno(), 0)
     for descriptor in (folder, in_use, ready, *([] if watched is None else [watched])):
         os.set_inheritable(descriptor, False)
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(name)s: %(message)s")
+    set_up_logging("WARNING")  # a slot shows what its job asks for
     sweep(os.path.dirname(path))
     keeper = Keeper(path, folder, secret, (watched, int(sys.argv[1])))
     gc.freeze()

@@ -52,6 +52,17 @@ def test_the_level_is_the_lowest_that_is_shown(monkeypatch: pytest.MonkeyPatch, 
     assert output.getvalue().count("said") == shown
 
 
+def test_a_process_that_was_forked_from_another_has_a_level_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    output = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", output)
+    with bare_root() as root:
+        set_up_logging("WARNING")
+        set_up_logging("DEBUG")
+        logging.getLogger("my.functions").debug("said")
+        assert len(root.handlers) == 1
+    assert output.getvalue().count("said") == 1
+
+
 def test_logging_that_a_function_has_set_up_is_left_alone() -> None:
     own = logging.NullHandler()
     with bare_root() as root:
