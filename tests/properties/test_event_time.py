@@ -165,7 +165,8 @@ def test_no_record_of_a_stream_that_never_pauses_is_late_whatever_the_length_of_
     )
     with use_clock(itertools.count(0, epoch_ms).__next__):
         if in_the_middle:
-            stream = env.from_sequence(0, 59).rebalance().assign_timestamps_and_watermarks(strategy)
+            numbers = env.from_sequence(0, 59).map(lambda n: n).disable_chaining()
+            stream = numbers.assign_timestamps_and_watermarks(strategy)
         else:
             stream = env.from_source(NumberSequenceSource(0, 59), strategy, "numbers")
         seen = collect(stream.key_by(lambda n: n % 5).process(Clocks()))
