@@ -17,7 +17,7 @@ from firesteel.pyflink.missing import missing_module, missing_name
 
 __all__ = ["PACKAGES", "install", "is_installed", "uninstall"]
 
-PACKAGES = ("common", "datastream", "metrics", "table")
+PACKAGES = ("common", "datastream", "metrics", "ml", "table")
 """The packages of PyFlink that programs import, as far as Firesteel has them."""
 
 _ROOT = "pyflink"

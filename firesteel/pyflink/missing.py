@@ -48,7 +48,6 @@ _MODULE_REASONS = {
     "pyflink_gateway_server": "there is no Flink cluster to talk to: the driver is the program itself",
     "shell": "start Python and `import firesteel.datastream`",
     "testing": "firesteel.testing has sources with scripted times and a harness for single operators",
-    "ml": "Flink ML is a library of its own for Flink",
 }
 """Why a module is not here. Used only as long as it is not."""
 

@@ -30,7 +30,7 @@ LAYERS: list[set[str]] = [
 ]
 LEVEL = {name: depth for depth, names in enumerate(LAYERS) for name in names}
 
-MAY_USE_SPARK = {"execution", "connectors"}
+MAY_USE_SPARK = {"execution", "connectors", "ml"}
 PURE = {"runtime", "state", "plan", "model", "common"}
 NOT_IN_PURE = {"time", "socket", "threading", "asyncio"}
 # The one operator whose purpose is to wait for the world outside: it owns an event loop, and has waited for everything
