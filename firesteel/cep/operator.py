@@ -13,7 +13,7 @@ from functools import cmp_to_key
 from typing import Any
 
 from firesteel.cep.automaton import Automaton, EventInWork, Match, Matches
-from firesteel.cep.functions import PatternProcessFunction, TimedOutPartialMatchHandler
+from firesteel.cep.functions import PatternProcessFunction
 from firesteel.cep.keyed_state import KeyedMatches
 from firesteel.cep.pattern import Pattern
 from firesteel.cep.runtime_context import CepRuntimeContext
@@ -37,12 +37,14 @@ _MOST_IN_MEMORY = 100_000
 class CepSettings:
     """How patterns are looked for.
 
+    :param keyed: Whether the stream has keys; otherwise all events share one.
     :param processing_time: Events are taken as they come, rather than in order of event time.
     :param comparator: Orders events of the same time: negative, zero or positive, as its first argument is smaller.
     :param late_tag: The side output for events that come behind the watermark; None: they are dropped.
     :param trace: Tells what becomes of each event, to a side output.
     """
 
+    keyed: bool = True
     processing_time: bool = False
     comparator: Callable[[Any, Any], int] | None = None
     late_tag: OutputTag | None = None
@@ -74,7 +76,7 @@ class MatchContext(PatternProcessFunction.Context):
 
     def get_current_key(self) -> Any:
         """The key of the events."""
-        return self._operator.keyed.buffer.key
+        return self._operator.keyed.buffer.key if self._operator.settings.keyed else None
 
     def pattern_name(self) -> str:
         """Which pattern was found."""
@@ -144,7 +146,7 @@ class CepOperator(FunctionOperator):
     @property
     def wants_timeouts(self) -> bool:
         """Whether the function wants to know of partial matches that ran out of time."""
-        return isinstance(self.function, TimedOutPartialMatchHandler)
+        return hasattr(self.function, "process_timed_out_match")  # by name: a class needs no base class for it
 
     def add_pattern(self, name: str, pattern: Pattern, runtime_context: CepRuntimeContext) -> None:
         """Look for a pattern from now on."""
@@ -229,6 +231,13 @@ class CepOperator(FunctionOperator):
         if self.settings.processing_time:
             for key, events in self._due(now).items():
                 self._run(key, events, now)
+            self._emit()
+
+    def finish(self) -> None:
+        """All input has ended: events that wait only to be ordered wait no longer."""
+        if self.settings.processing_time and self.settings.comparator is not None:
+            for key, events in self._due(self.context.clock.now + 1).items():
+                self._run(key, events, self.context.clock.now)
             self._emit()
 
     def next_processing_timer(self) -> int | None:

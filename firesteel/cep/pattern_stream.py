@@ -196,20 +196,21 @@ class PatternStream:
     def _transform(self, function: PatternProcessFunction, output_type: TypeInformation | None) -> DataStream:
         keyed = isinstance(self._stream, KeyedStream)
         stream = self._stream if isinstance(self._stream, KeyedStream) else self._stream.key_by(_same_key)
+        settings = replace(self._settings, keyed=keyed)
         if self._control is None:
-            factory: Callable[[], Operator] = partial(CepOperator, self._patterns, function, self._settings)
+            factory: Callable[[], Operator] = partial(CepOperator, self._patterns, function, settings)
             found = stream.transform("CepOperator", output_type, factory)
         else:
-            factory = partial(DynamicCepOperator, self._conditions, function, self._settings)
+            factory = partial(DynamicCepOperator, self._conditions, function, settings)
             control = self._control.transform("Patterns", self._control.get_type(), TimelessOperator)
             connected = stream.connect(control.broadcast(DynamicCepOperator.STATE))
             found = connected.transform("DynamicCepOperator", output_type, factory)
         return found if keyed else found.force_non_parallel()
 
 
-def _same_key(event: Any) -> None:
+def _same_key(event: Any) -> int:
     """All events of a stream without keys have the same one."""
-    return None
+    return 0
 
 
 def _split(method: str, functions: tuple[Any, ...], output_type: Any) -> tuple[tuple[Any, ...], Any]:

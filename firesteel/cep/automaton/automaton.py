@@ -159,6 +159,24 @@ class Automaton:
         return ask if alone or waits else None
 
     @property
+    def may_match_nothing(self) -> bool:
+        """Whether the pattern could be matched without a single event: all of its stages may be left out."""
+        seen: set[int] = set()
+        waiting = [self.start]
+        while waiting:
+            state = waiting.pop()
+            if self._final[state]:
+                return True
+            seen.add(state)
+            waiting += [edge[1] for edge in self._edges[state] if edge[0] == _PROCEED and edge[1] not in seen]
+        return False
+
+    @property
+    def state_windows(self) -> dict[str, int]:
+        """How long a partial match may wait in a state for the next event, in milliseconds, by the state's name."""
+        return {state.name: window for state, window in zip(self.states, self._state_windows) if window}
+
+    @property
     def begins_only_if(self) -> Callable[[Any], Any] | None:
         """A condition on an event without which no match begins; None: that takes more to find out."""
         return self._stays_unless[self.start]

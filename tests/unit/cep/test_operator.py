@@ -238,6 +238,14 @@ def test_in_processing_time_a_comparator_orders_what_comes_together() -> None:
     assert operator.output_values() == [("k", {"first": [1], "second": [2]})]
 
 
+def test_what_waits_to_be_ordered_is_not_lost_at_the_end() -> None:
+    settings = CepSettings(processing_time=True, comparator=lambda one, other: one[2] - other[2])
+    operator = harness(Pattern.begin("first").next("second"), settings=settings, now=50)
+    operator.process_elements([(("k", "x", 2), None), (("k", "x", 1), None)])
+    operator.end_input()
+    assert operator.output_values() == [("k", {"first": [1], "second": [2]})]
+
+
 # ---- state ------------------------------------------------------------------------------------------------------
 
 BACKENDS: dict[str, Any] = {"hashmap": HashMapBackend, "rocksdb": partial(RocksDBBackend, memory=1 << 20)}
@@ -324,7 +332,7 @@ def test_a_changed_pattern_does_not_go_on_from_an_old_savepoint(changed: Pattern
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_state_does_not_grow_with_the_number_of_events(backend: str) -> None:
     rng = random.Random(1)
-    count, keys = (100_000, 50) if backend == "hashmap" else (10_000, 50)
+    count, keys = (200_000, 50) if backend == "hashmap" else (10_000, 50)
     operator = harness(a_then_b(20), state_backend=BACKENDS[backend])
     most = 0
     for start in range(0, count, 2000):

@@ -157,6 +157,24 @@ def test_conditions_of_all_kinds() -> None:
     assert found(rising) == [{"a": [4], "b": [6]}]
 
 
+def test_the_shortest_window_counts_and_none_is_none() -> None:
+    pattern = begin("start").followed_by("middle").within(Time.seconds(10)).followed_by("then").within(Time.seconds(20))
+    assert pattern.followed_by("end").compile().window == 10_000
+    pattern = begin("start").followed_by("middle").within(10).followed_by("then").within(0).followed_by("end")
+    assert pattern.compile().window == 0
+    between = WithinType.PREVIOUS_AND_CURRENT
+    pattern = begin("start").followed_by("middle").within(10, between).followed_by("then").within(20, between)
+    assert pattern.followed_by("end").compile().state_windows == {"middle": 10, "then": 20}
+
+
+def test_whether_a_pattern_could_be_matched_without_events() -> None:
+    nothing = [begin().optional(), begin().optional().next("b").optional(), begin().one_or_more().optional()]
+    nothing.append(begin().times(0, 3).next("b").optional())
+    assert [pattern.compile().may_match_nothing for pattern in nothing] == [True] * 4
+    something = [begin(), begin().one_or_more(), begin().one_or_more().next("b").optional()]
+    assert [pattern.compile().may_match_nothing for pattern in something] == [False] * 3
+
+
 # ---- text and YAML -------------------------------------------------------------------------------------------------
 
 
