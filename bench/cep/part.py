@@ -14,6 +14,9 @@ from typing import Any
 from bench.cep import programs
 from bench.measure import Bench
 from bench.page import PERFORMANCE, replace_section, table
+from firesteel.cep.operator import CepOperator, CepSettings
+from firesteel.cep.selecting import Selecting
+from firesteel.testing import KeyedOneInputOperatorHarness
 
 KEYS = 10_000
 JARS = "FLINK_JARS"
@@ -31,9 +34,26 @@ def measure(bench: Bench, scale: float, repetitions: int) -> dict[str, Any]:
     ratio = statistics.median(one / other for one, other in zip(rates["pattern"], rates["by_hand"]))
     report: dict[str, Any] = {name: statistics.median(each) for name, each in rates.items()}
     report |= {"records": records, "keys": KEYS, "ratio": ratio, "flink": flink_rate(records)}
+    events = int(1e6 * scale)
+    report |= {"events": events, "entries": most_entries(events)}
     for title, rate in _rows(report):
         print(f"{title:58} {rate}", flush=True)
     return {"cep": report}
+
+
+def most_entries(events: int) -> int:
+    """The largest number of state entries while so many events of 1,000 keys go through a pattern with a window."""
+    factory = partial(CepOperator, {"pattern": programs.small_then_large()}, Selecting(len), CepSettings())
+    operator = KeyedOneInputOperatorHarness(factory, lambda payment: payment[0])
+    most = 0
+    for start in range(0, events, 5000):
+        batch = [programs.payment(number, 1000) for number in range(start, start + 5000)]
+        operator.process_elements([(payment, payment[2]) for payment in batch])
+        operator.process_watermark(batch[-1][2])
+        operator.clear_output()
+        most = max(most, operator.state_entries())
+    operator.close()
+    return most
 
 
 def flink_rate(records: int) -> float | None:
@@ -65,6 +85,8 @@ def _rows(report: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("the same by hand, with state and timers", f"{report['by_hand']:,.0f} records/s"),
         ("the one to the other", f"{report['ratio']:.2f}"),
     ]
+    entries = f"{report['entries']:,}"
+    rows.append((f"entries of state at the most, 1,000 keys, {report['events']:,} events", entries))
     if report["flink"] is not None:
         rows.append(("Flink's CEP library, in Java, on the same two cores", f"{report['flink']:,.0f} records/s"))
         rows.append(("Firesteel's pattern to Flink's", f"{report['pattern'] / report['flink']:.2f}"))

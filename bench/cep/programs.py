@@ -30,16 +30,20 @@ def payments(env: StreamExecutionEnvironment, records: int, keys: int) -> KeyedS
     return env.from_source(source, strategy, "payments").key_by(lambda payment: payment[0])
 
 
-def by_pattern(env: StreamExecutionEnvironment, records: int, keys: int) -> None:
-    """The pattern, of which only the last small payment before a large one counts."""
-    pattern = (
+def small_then_large() -> Pattern:
+    """Each small payment with the first large one after it."""
+    return (
         Pattern.begin("small")
         .where(lambda payment: payment[1] < SMALL)
         .followed_by("large")
         .where(lambda payment: payment[1] >= LARGE)
         .within(Time.milliseconds(WINDOW_MS))
     )
-    alerts = CEP.pattern(payments(env, records, keys), pattern).select(_alert)
+
+
+def by_pattern(env: StreamExecutionEnvironment, records: int, keys: int) -> None:
+    """The pattern."""
+    alerts = CEP.pattern(payments(env, records, keys), small_then_large()).select(_alert)
     alerts.sink_to(DiscardingSink())
 
 

@@ -79,6 +79,10 @@ class KeyedMatches:
             buffer.next_number, self._before = stored
         return self._stored
 
+    def is_open(self, key: Any) -> bool:
+        """Whether a match is open for a key."""
+        return key in self._table.entries
+
     def of(self, name: str, automaton: Automaton) -> Matches:
         """Where the key in work stands with a pattern."""
         found = self._known.get(name)

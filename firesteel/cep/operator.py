@@ -18,6 +18,7 @@ from firesteel.cep.keyed_state import KeyedMatches
 from firesteel.cep.pattern import Pattern
 from firesteel.cep.runtime_context import CepRuntimeContext
 from firesteel.cep.trace import Tracer
+from firesteel.cep.waiting import Events, WaitingEvents
 from firesteel.common.time import MIN_WATERMARK
 from firesteel.errors import ProgramError, StateMigrationError
 from firesteel.model.functions.adapt import emitting
@@ -94,10 +95,8 @@ class CepOperator(FunctionOperator):
         self._to_close: list[Any] = []
         self._results: list[Any] = []
         self._stamps: list[int | None] = []
-        # Events that came since the last snapshot and wait for the watermark.
-        self._values: list[Any] = []
-        self._times: list[int] = []
-        self._keys: list[Any] = []
+        self._waiting = WaitingEvents()
+        """Events that came since the last snapshot and wait for the watermark."""
 
     def setup(self, context: OperatorContext) -> None:
         """Declare state and timers."""
@@ -186,14 +185,12 @@ class CepOperator(FunctionOperator):
             self.cursor = cursor = iter(batch.values)
             raise _no_timestamp(next(cursor))
         if min(stamps) <= self.watermark:
-            batch = self._without_late(batch, stamps, batch.keys)
-            assert batch.timestamps is not None and batch.keys is not None
-            stamps = batch.timestamps
-        self._values += batch.values
-        self._times += stamps
-        self._keys += batch.keys or ()
+            stamps, values, keys = self._without_late(batch, stamps, batch.keys)
+            self._waiting.add(stamps, values, keys)
+        else:
+            self._waiting.add(stamps, batch.values, batch.keys)
 
-    def _without_late(self, batch: Batch, stamps: list[int], keys: list[Any]) -> Batch:
+    def _without_late(self, batch: Batch, stamps: list[int], keys: list[Any]) -> Events:
         """The events that the watermark has not passed; the others go to the side output, or nowhere."""
         on_time = [place for place, stamp in enumerate(stamps) if stamp > self.watermark]
         if self.settings.late_tag is None:
@@ -203,7 +200,8 @@ class CepOperator(FunctionOperator):
                 if stamp <= self.watermark:
                     self.side.add(self.settings.late_tag, value, stamp)
             self.side.flush(self.output)
-        return Batch(*([column[place] for place in on_time] for column in (batch.values, stamps, keys)))
+        times, values, left = ([column[place] for place in on_time] for column in (stamps, batch.values, keys))
+        return times, values, left
 
     def _take_now(self, batch: Batch, keys: list[Any]) -> None:
         now = self.context.clock.now
@@ -254,8 +252,7 @@ class CepOperator(FunctionOperator):
         while timer is not None:
             self._fetch(timer[0], until, due)
             timer = self._arrivals.pop_due(until)
-        if self._times:
-            self._take_waiting(until, due)
+        self._take_waiting(until, due)
         timer = self._deadlines.pop_due(until)
         while timer is not None:
             key = timer[0]
@@ -278,24 +275,18 @@ class CepOperator(FunctionOperator):
 
     def _take_waiting(self, until: int, due: dict[Any, list[tuple[int, Any]]]) -> None:
         """Events that wait in memory. Those in state came earlier: where times are equal, they stay before them."""
-        times, values, keys = self._times, self._values, self._keys
         mixed = set(due)
-        if max(times) <= until:
-            self._times, self._values, self._keys = [], [], []
-        else:
-            later = [place for place, time in enumerate(times) if time > until]
-            self._times = [times[place] for place in later]
-            self._values = [values[place] for place in later]
-            self._keys = [keys[place] for place in later]
-        for place in sorted(range(len(times)), key=times.__getitem__):
-            if times[place] > until:
-                break
-            key = keys[place]
-            events = due.get(key)
-            if events is None:
-                due[key] = [(times[place], values[place])]
-            else:
-                events.append((times[place], values[place]))
+        begins, is_open = self._begins_only_if, self.keyed.is_open
+        value: Any = None
+        try:
+            for time, value, key in zip(*self._waiting.take(until)):
+                events = due.get(key)
+                if events is not None:
+                    events.append((time, value))
+                elif begins is None or begins(value) or is_open(key):
+                    due[key] = [(time, value)]
+        except Exception as error:
+            raise OperatorFailure.of(self.context.info, error, value) from error
         for key in mixed:
             due[key].sort(key=_time_of)
 
@@ -422,17 +413,13 @@ class CepOperator(FunctionOperator):
 
     def end_epoch(self) -> None:
         """Do not keep more in memory than is good."""
-        if len(self._times) > _MOST_IN_MEMORY:
-            self._keep_waiting()
+        if len(self._waiting) > _MOST_IN_MEMORY:
+            self._keep(self._waiting.take_all())
 
     def before_snapshot(self, checkpoint_id: int) -> None:
         """What waits in memory becomes state."""
         super().before_snapshot(checkpoint_id)
-        self._keep_waiting()
-
-    def _keep_waiting(self) -> None:
-        self._keep(zip(self._values, self._times, self._keys))
-        self._values, self._times, self._keys = [], [], []
+        self._keep(self._waiting.take_all())
 
     def _keep(self, events: Iterable[tuple[Any, int, Any]], late_by: int = 0) -> None:
         waiting, arrivals = self.keyed.waiting, self._arrivals
