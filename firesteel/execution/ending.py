@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import atexit
+import concurrent.futures.thread  # noqa: F401 (its own hook at the end of the program has to be there before ours)
 import signal
 import threading
 import time
@@ -59,6 +59,8 @@ _EXIT_CODE = 128 + signal.SIGTERM
 _attached = False
 """Whether a job runs in the main thread."""
 _detached: weakref.WeakSet[Job] = weakref.WeakSet()
+_hooked = False
+"""Whether the end of the program is noticed."""
 
 
 @contextmanager
@@ -87,10 +89,15 @@ def orderly_signals() -> Iterator[None]:
 
 
 def end_with_program(job: Job) -> None:
-    """A job runs in another thread: when the program ends, unless it is killed, the job ends in good order before."""
-    if not _detached:
-        atexit.unregister(_end_detached)
-        atexit.register(_end_detached)
+    """A job runs in another thread: when the program ends, unless it is killed, the job ends in good order before.
+
+    The functions of ``atexit`` are called too late for that: before them the interpreter waits for the threads of all
+    thread pools, among them one that waits for the job's present epoch, and closes the pools.
+    """
+    global _hooked
+    if not _hooked:
+        _hooked = True
+        threading._register_atexit(_end_detached)  # type: ignore[attr-defined]
     _detached.add(job)
     if threading.current_thread() is threading.main_thread():
         _take_sigterm()

@@ -65,6 +65,8 @@ def read_dataframe() -> None:
 
 def main() -> None:
     folder, how, *more = sys.argv[1:]
+    background = "--background" in more
+    more = [word for word in more if word != "--background"]
     settings = {"task.cancellation.timeout": "20 s"}
     if "--in-process" in more:
         settings["execution.target"] = "in-process"
@@ -77,6 +79,9 @@ def main() -> None:
     if "--dataframe" in more:
         read_dataframe()
     env.from_data_generator(lambda n: n, count=None).key_by(lambda _: 0).process(Busy(Path(folder), how)).print()
+    if background:
+        env.execute_async("busy")
+        signal.pause()
     env.execute("busy")
 
 

@@ -83,22 +83,28 @@ class Program:
 
 @pytest.mark.feature("RR-04")
 def test_nothing_is_left_of_a_program_whose_functions_are_busy_when_it_is_ended(tmp_path: Path) -> None:
-    """By SIGTERM while a function waits, by Ctrl-C while one loops, by SIGKILL while one ignores all signals."""
+    """By SIGTERM while a function waits, in the background too, by Ctrl-C while one loops, by SIGKILL while one
+    ignores all signals.
+    """
     waits = Program(tmp_path / "SIGTERM", "block")
+    behind = Program(tmp_path / "background", "block", "--background")
     loops = Program(tmp_path / "SIGINT", "loop")
     ignores = Program(tmp_path / "SIGKILL", "ignore")
-    for program, number in ((waits, signal.SIGTERM), (loops, signal.SIGINT), (ignores, signal.SIGKILL)):
+    ends = [(waits, signal.SIGTERM), (behind, signal.SIGTERM), (loops, signal.SIGINT), (ignores, signal.SIGKILL)]
+    for program, number in ends:
         program.wait_until_busy()
         program.process.send_signal(number)
 
     assert waits.wait_until_gone() == 143, waits.errors()
+    assert behind.wait_until_gone() == 143, behind.errors()
     assert loops.wait_until_gone() in (1, 130, -signal.SIGINT)
     assert ignores.wait_until_gone() == -signal.SIGKILL
 
     assert len(waits.marks("closed")) == len(waits.marks("opened")) > 0
     assert len(loops.marks("closed")) == len(loops.marks("opened")) > 0
-    assert "Traceback" not in waits.errors()
-    assert [program.left() for program in (waits, loops, ignores)] == [[], [], []]
+    assert len(behind.marks("closed")) == len(behind.marks("opened")) > 0
+    assert "Traceback" not in waits.errors() + behind.errors()
+    assert [program.left() for program, _ in ends] == [[], [], [], []]
 
 
 @pytest.mark.feature("RR-04")
