@@ -41,9 +41,16 @@ class FrozenSource:
     """
 
     def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._process: subprocess.Popen[bytes] | None = None
+        self._requests: Connection
+        self._answers: Connection
+
+    def _start(self) -> None:
+        """Start the other process: only when something is asked, since what is in memory may be all that is wanted."""
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", _START, directory],
+            [sys.executable, "-c", _START, self._directory],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,6 +62,8 @@ class FrozenSource:
         self._process.stdout.close()
 
     def _ask(self, *request: Any) -> Any:
+        if self._process is None:
+            self._start()
         try:
             self._requests.send(request)
             return self._answers.recv()
@@ -80,7 +89,9 @@ class FrozenSource:
             wanted = min(2 * wanted, _MOST)
 
     def close(self) -> None:
-        """End the other process."""
+        """End the other process, if it was started."""
+        if self._process is None:
+            return
         self._requests.close()
         self._answers.close()
         self._process.wait()
