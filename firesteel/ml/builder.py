@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from firesteel.errors import ProgramError
 from firesteel.ml.api import AlgoOperator, Estimator, Model, Stage, Table
@@ -22,7 +23,7 @@ class PipelineModel(Model):
         self._stages = _checked(self, stages, AlgoOperator, "an AlgoOperator, Transformer or Model")
 
     @property
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[Any]:
         """The stages, first to last."""
         return list(self._stages)
 
@@ -53,7 +54,7 @@ class Pipeline(Estimator):
         self._stages = _checked(self, stages, Stage, "a stage")
 
     @property
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[Any]:
         """The stages, first to last."""
         return list(self._stages)
 

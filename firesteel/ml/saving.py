@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMAT = "firesteel.ml"
 VERSION = 1
-_PACKAGES = ("builder", "feature", "classification", "clustering", "regression", "evaluation")
+_PACKAGES = ("builder", "feature", "classification", "clustering", "regression", "evaluation", "online")
 _METADATA, _DATA = "metadata.json", "data/model.parquet"
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from firesteel.ml.classification.onlinelogisticregression import (
+    OnlineLogisticRegression,
+    OnlineLogisticRegressionModel,
+)
 from firesteel.ml.common.param import (
     HasElasticNet,
     HasFeaturesCol,
@@ -20,7 +24,7 @@ from firesteel.ml.common.param import (
 )
 from firesteel.ml.mllib import SparkEstimator, SparkModel, matrix, number_rows, numbers, vector
 
-__all__ = ["LogisticRegression", "LogisticRegressionModel"]
+__all__ = ["LogisticRegression", "LogisticRegressionModel", "OnlineLogisticRegression", "OnlineLogisticRegressionModel"]
 
 
 class _ModelParams(HasFeaturesCol, HasPredictionCol, HasRawPredictionCol):

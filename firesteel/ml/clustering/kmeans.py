@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from firesteel.ml.clustering.onlinekmeans import OnlineKMeans, OnlineKMeansModel
+from firesteel.ml.clustering.params import KMeansModelParams
 from firesteel.ml.common.param import (
-    HasDistanceMeasure,
-    HasFeaturesCol,
     HasMaxIter,
-    HasPredictionCol,
     HasSeed,
     HasTol,
     HasWeightCol,
 )
 from firesteel.ml.mllib import SparkEstimator, SparkModel, java_array, new_java, old_vector
-from firesteel.ml.param import IntParam, Param, ParamValidators, StringParam
+from firesteel.ml.param import Param, ParamValidators, StringParam
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["KMeans", "KMeansModel", "KMeansModelParams"]
-
-
-class KMeansModelParams(HasDistanceMeasure, HasFeaturesCol, HasPredictionCol):
-    """Parameters of :class:`KMeansModel`."""
-
-    K: Param[int] = IntParam("k", "How many clusters there are at most.", 2, ParamValidators.gt(1))
-
-    def set_k(self, value: int) -> Self:
-        """How many clusters there are at most."""
-        return self.set(self.K, value)
-
-    def get_k(self) -> int:
-        """How many clusters there are at most."""
-        return self.get(self.K)
-
-    @property
-    def k(self) -> int:
-        """How many clusters there are at most."""
-        return self.get(self.K)
+__all__ = ["KMeans", "KMeansModel", "OnlineKMeans", "OnlineKMeansModel"]
 
 
 class _Params(KMeansModelParams, HasSeed, HasMaxIter, HasTol, HasWeightCol):

@@ -6,6 +6,7 @@ from firesteel.ml.feature.idf import IDF, IDFModel
 from firesteel.ml.feature.maxabsscaler import MaxAbsScaler, MaxAbsScalerModel
 from firesteel.ml.feature.minmaxscaler import MinMaxScaler, MinMaxScalerModel
 from firesteel.ml.feature.onehotencoder import OneHotEncoder, OneHotEncoderModel
+from firesteel.ml.feature.onlinestandardscaler import OnlineStandardScaler, OnlineStandardScalerModel
 from firesteel.ml.feature.regextokenizer import RegexTokenizer
 from firesteel.ml.feature.robustscaler import RobustScaler, RobustScalerModel
 from firesteel.ml.feature.standardscaler import StandardScaler, StandardScalerModel
@@ -34,4 +35,6 @@ __all__ = [
     "StringIndexerModel",
     "Tokenizer",
     "VectorAssembler",
+    "OnlineStandardScaler",
+    "OnlineStandardScalerModel",
 ]

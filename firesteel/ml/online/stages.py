@@ -1,0 +1,141 @@
+"""Stages whose tables are streams: estimators that never cease to learn, and models that come in versions."""
+
+from __future__ import annotations
+
+import zlib
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from firesteel.datastream import DataStream, KeyedStream
+from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
+from firesteel.ml.api import Estimator, Model, Table
+from firesteel.ml.common.param import HasModelVersionCol
+from firesteel.ml.online.batches import Windows
+from firesteel.ml.online.learner import Learner, ModelVersion
+from firesteel.ml.online.predicting import VERSIONS, PredictByBroadcast, PredictByKey
+from firesteel.ml.online.training import Train
+from firesteel.ml.saving import Saved, Saving
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["OnlineEstimator", "OnlineModel"]
+
+
+class OnlineModel(Model, HasModelVersionCol):
+    """A model that comes in versions: a record is predicted with the one that was in force at its time.
+
+    Without timestamps, that is the newest that has come. Records before the first version wait for it, unless the
+    estimator was given model data to begin with.
+    """
+
+    _learner: Learner | None = None
+    _versions: DataStream | None = None
+    _initial: dict[str, Any] | None = None
+    _keyed: bool = False
+
+    def get_model_data(self) -> list[Table]:
+        """The versions, as a stream of :class:`~firesteel.ml.online.ModelVersion`."""
+        return [self._fitted()[1]]
+
+    def set_model_data(self, *inputs: Table) -> Self:
+        """Take the versions from another stream, such as one that another job has written."""
+        [self._versions] = inputs
+        return self
+
+    def transform(self, *inputs: Table) -> list[Table]:
+        """The records with the fields that the model adds, and ``model_version_col``."""
+        stream = one_stream(self, inputs)
+        learner, versions = self._fitted()
+        name = type(self).__name__
+        if not self._keyed:
+            spread = stream if isinstance(stream, KeyedStream) else stream.key_by(_spread)
+            connected = spread.connect(versions.broadcast(VERSIONS))
+            return [connected.process(PredictByBroadcast(learner, self._initial, self.model_version_col)).name(name)]
+        if not isinstance(stream, KeyedStream):
+            raise ProgramError(f"{name} has a model per key: call key_by() on the stream that is to be predicted, too.")
+        models = versions.key_by(_key_of, stream.get_key_type())
+        predict = PredictByKey(learner, self._initial, self.model_version_col)
+        return [stream.connect(models).process(predict).name(name)]
+
+    def _fitted(self) -> tuple[Learner, DataStream]:
+        if self._learner is None or self._versions is None:
+            raise ProgramError(f"this {type(self).__name__} has no versions: it comes from fit() of an estimator.")
+        return self._learner, self._versions
+
+    def save_content(self, saving: Saving) -> None:
+        raise UnsupportedError(
+            f"{type(self).__name__} cannot be saved: its versions are a stream. Write get_model_data() to a sink, "
+            "and give a version to set_initial_model_data() of an estimator to go on from it."
+        )
+
+
+class OnlineEstimator(Estimator, HasModelVersionCol):
+    """Learns from a stream for as long as it runs, with what it has learned in the job's state.
+
+    A keyed stream gives a model per key.
+    """
+
+    model_class: ClassVar[type[OnlineModel]]
+    _initial: dict[str, Any] | None = None
+
+    @abstractmethod
+    def learner(self) -> Learner:
+        """The algorithm, with this estimator's parameters."""
+
+    @abstractmethod
+    def batches(self) -> Windows:
+        """Which records make a version."""
+
+    def set_initial_model_data(self, value: ModelVersion | dict[str, Any]) -> Self:
+        """Begin with what was learned before: a version, or its data. It is version 0, in force from the beginning."""
+        data = value.data if isinstance(value, ModelVersion) else value
+        if not isinstance(data, dict):
+            raise ConfigurationError(f"{type(self).__name__}: model data is a ModelVersion or a dict, got {value!r}.")
+        self.learner().start(data)  # says what is wrong with it
+        self._initial = data
+        return self
+
+    def fit(self, *inputs: Table) -> Any:
+        """The model whose versions come with the stream of training records."""
+        stream = one_stream(self, inputs)
+        keyed = isinstance(stream, KeyedStream)
+        trained = stream if isinstance(stream, KeyedStream) else stream.key_by(_nothing)
+        learner = self.learner()
+        model = self.model_class()
+        mine = model.get_param_map()
+        mine.update({param: value for param, value in self.get_param_map().items() if param in mine})
+        model._learner, model._initial, model._keyed = learner, self._initial, keyed
+        model._versions = trained.process(Train(learner, self.batches(), self._initial, keyed)).name(
+            type(self).__name__
+        )
+        return model
+
+    def save_content(self, saving: Saving) -> None:
+        saving.value("initial_model_data", self._initial)
+
+    def load_content(self, saved: Saved) -> None:
+        self._initial = saved.value("initial_model_data")
+
+
+def one_stream(stage: Estimator | Model, inputs: tuple[Table, ...]) -> DataStream:
+    """The one stream that a stage takes."""
+    owner = type(stage).__name__
+    if len(inputs) != 1:
+        raise ConfigurationError(f"{owner} takes one stream, got {len(inputs)}.")
+    if not isinstance(inputs[0], DataStream):
+        raise ConfigurationError(f"{owner} is online: it takes a DataStream, got {type(inputs[0]).__name__}.")
+    return inputs[0]
+
+
+def _nothing(_: Any) -> int:
+    return 0
+
+
+def _key_of(version: ModelVersion) -> Any:
+    return version.key
+
+
+def _spread(record: Any) -> int:
+    # Records of a stream without keys need some, as only keyed records can wait for their time.
+    return zlib.crc32(repr(record).encode()) & 127
