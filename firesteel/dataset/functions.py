@@ -198,6 +198,10 @@ class IterationRuntimeContext:
         self.get_iteration_aggregator(name)
         return self._previous.get(name)
 
+    def aggregates(self) -> dict[str, Any]:
+        """For the runner: what the function has added to each aggregator in this superstep."""
+        return {name: aggregator.get_aggregate() for name, aggregator in self._aggregators.items()}
+
 
 class RuntimeContext(BaseRuntimeContext):
     """Where a function of a DataSet program runs: its task, broadcast sets, accumulators, iteration."""

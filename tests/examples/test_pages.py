@@ -68,7 +68,7 @@ def expected_outputs(blocks: list[Block]) -> dict[int, str]:
 
 
 IN_PROCESS = "execution.target: in-process"
-ON_SPARK = {"datasets"}
+ON_SPARK = {"datasets", "graphs"}
 """Pages whose programs run on Spark only."""
 
 

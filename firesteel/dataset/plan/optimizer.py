@@ -25,7 +25,6 @@ from firesteel.dataset.plan.nodes import (
     GroupReduceNode,
     IndexNode,
     JoinHint,
-    JoinKind,
     JoinNode,
     Node,
     PartitionNode,
@@ -145,7 +144,7 @@ class _Optimizer:
                 self._by_key(node.inputs[0], node.first, tasks, node.partitioner),
                 self._by_key(node.inputs[1], node.second, tasks, node.partitioner),
             )
-            return Step(node, ships, tasks, "hash co-group")
+            return Step(node, ships, tasks, "hash co-group", _after_co_group(node, tasks))
         if isinstance(node, CrossNode):
             return self._plan_cross(node, tasks)
         if isinstance(node, PartitionNode):
@@ -213,12 +212,7 @@ class _Optimizer:
             self._by_key(node.inputs[0], node.first, tasks, node.partitioner),
             self._by_key(node.inputs[1], node.second, tasks, node.partitioner),
         )
-        after = _after(node, 0, Partitioned(node.first, tasks, node.partitioner)) or _after(
-            node, 1, Partitioned(node.second, tasks, node.partitioner)
-        )
-        if node.join is not JoinKind.INNER:
-            after = None  # a record without a partner has no key on the other side
-        return Step(node, ships_by_key, tasks, _LOCAL_JOINS[hint], after)
+        return Step(node, ships_by_key, tasks, _LOCAL_JOINS[hint], _after_join(node, tasks))
 
     def _choose(self, node: JoinNode) -> JoinHint:
         """The smaller side is built; one that is small by far goes to every task, if no partner can be missed there."""
@@ -254,28 +248,41 @@ class _Optimizer:
     # --- iterations ---------------------------------------------------------------------------------
 
     def _plan_iteration(self, node: BulkIterationNode | DeltaIterationNode, tasks: int) -> Step:
+        """If records are dealt out alike before and after a superstep, those that it begins with always are."""
+        step, known, varying, ends = self._iteration_inputs(node, tasks)
+        assumed = known[varying]
+        step.inner = optimize(ends, self._parallelism, known)
+        if assumed.partitioned is not None and not _alike(assumed, step.inner.get(ends[-1].id)):
+            known[varying] = replace(assumed, partitioned=None)
+            step.inner = optimize(ends, self._parallelism, known)
+        return step
+
+    def _iteration_inputs(
+        self, node: BulkIterationNode | DeltaIterationNode, tasks: int
+    ) -> tuple[Step, dict[int, Step], int, list[Node]]:
+        """The step, all that the inner ones know of, which of these the last of the ends replaces, and the ends."""
         known = {**self._known, **self._steps}
         step = Step(node, tuple(Ship(FORWARD) for _ in node.inputs), tasks)
         if isinstance(node, BulkIterationNode):
             assert node.step_input is not None and node.result is not None
-            before = self._step(node.inputs[0])
-            known[node.step_input.id] = Step(node.step_input, (), before.tasks, records=before.records)
-            ends = [end for end in (node.result, node.criterion) if end is not None]
+            known[node.step_input.id] = self._step_input(node.step_input, node.inputs[0])
+            ends = [end for end in (node.criterion, node.result) if end is not None]
             step.local = f"at most {node.max_iterations} supersteps"
-        else:
-            assert node.solution_input is not None and node.workset_input is not None
-            assert node.delta is not None and node.next_workset is not None
-            solution, workset = (self._step(each) for each in node.inputs)
-            together = Partitioned(node.keys, tasks)
-            known[node.solution_input.id] = Step(
-                node.solution_input, (), tasks, partitioned=together, records=solution.records
-            )
-            known[node.workset_input.id] = Step(node.workset_input, (), workset.tasks, records=workset.records)
-            ends = [node.delta, node.next_workset]
-            step.partitioned = together
-            step.local = f"at most {node.max_iterations} supersteps, solution set by {node.keys}"
-        step.inner = optimize(ends, self._parallelism, known)
-        return step
+            return step, known, node.step_input.id, ends
+        assert node.solution_input is not None and node.workset_input is not None
+        assert node.delta is not None and node.next_workset is not None
+        step.partitioned = Partitioned(node.keys, tasks)
+        records = self._step(node.inputs[0]).records
+        known[node.solution_input.id] = Step(
+            node.solution_input, (), tasks, partitioned=step.partitioned, records=records
+        )
+        known[node.workset_input.id] = self._step_input(node.workset_input, node.inputs[1])
+        step.local = f"at most {node.max_iterations} supersteps, solution set by {node.keys}"
+        return step, known, node.workset_input.id, [node.delta, node.next_workset]
+
+    def _step_input(self, node: StepInputNode, initial: Node) -> Step:
+        before = self._step(initial)
+        return Step(node, (), before.tasks, partitioned=before.partitioned, records=before.records)
 
     # --- sharing ------------------------------------------------------------------------------------
 
@@ -322,6 +329,12 @@ _LOCAL_JOINS = {
 }
 
 
+def _alike(before: Step, after: Step | None) -> bool:
+    if after is None or before.partitioned is None or after.partitioned is None:
+        return False
+    return before.tasks == after.tasks and before.partitioned.signature == after.partitioned.signature
+
+
 def _small(records: int | None, other: int | None) -> bool:
     return (
         records is not None and records <= _BROADCAST_MOST and (other is None or records * _BROADCAST_FACTOR <= other)
@@ -349,6 +362,23 @@ def _after(node: Node, index: int, before: Partitioned | None) -> Partitioned | 
         return None
     keys = Keys(fields=tuple(forwarded[position] for position in positions))
     return Partitioned(keys, before.tasks, before.partitioner)
+
+
+def _after_join(node: JoinNode, tasks: int) -> Partitioned | None:
+    """By the key of a side whose record is in every pair: one without a partner has no key on the other side."""
+    after = None
+    if not node.join.keeps_second:
+        after = _after(node, 0, Partitioned(node.first, tasks, node.partitioner))
+    if after is None and not node.join.keeps_first:
+        after = _after(node, 1, Partitioned(node.second, tasks, node.partitioner))
+    return after
+
+
+def _after_co_group(node: CoGroupNode, tasks: int) -> Partitioned | None:
+    """By the key, if it goes to the same fields from both sides: each of them may be empty."""
+    first = _after(node, 0, Partitioned(node.first, tasks, node.partitioner))
+    second = _after(node, 1, Partitioned(node.second, tasks, node.partitioner))
+    return first if first is not None and second is not None and first.signature == second.signature else None
 
 
 def _projected(node: Node, index: int) -> dict[int | str, int | str]:

@@ -43,7 +43,7 @@ class Aggregates:
         """Take in what the tasks of a superstep have added. Returns whether that ends the iteration."""
         for name, aggregator in self._aggregators.items():
             aggregator.reset()
-            for (step, superstep, _), (_, aggregates) in sorted(
+            for (step, superstep, *_), (_, aggregates) in sorted(
                 self._channel.value.items(), key=lambda entry: entry[0]
             ):
                 if superstep == number and step in own and name in aggregates:
@@ -160,6 +160,8 @@ def delta(translation: Translation, step: Step) -> Rdd:
         changes = loop.keep(scope.rdd(node.delta))
         workset = loop.keep(scope.rdd(node.next_workset))
         left = workset.count()
+        if aggregates:
+            changes.count()  # of what the workset does not depend on, too
         solution = loop.keep(_changed(scope, step, solution, changes, wanted))
         if aggregates and aggregates.converged(number, own):
             break

@@ -28,9 +28,11 @@ def stage(rdd: Rdd, settings: TaskSettings, function: Any, work: Callable[[Any],
     """A step on an RDD.
 
     :param work: From the function, as it is in the task, to what is done with the task's records.
-    :param keeps: Whether records of a key that are together stay together.
+    :param keeps: Whether records of a key that are together stay together; if not, this is what a step does before
+        it exchanges them.
     """
     packed = Packed((function, work), settings.info)
+    settings = settings if keeps else replace(settings, phase=1)
 
     def task(index: int, records: Iterator[Any]) -> Iterator[Any]:
         own_function, own_work = packed.load()

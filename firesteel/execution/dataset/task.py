@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import copy
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -50,6 +51,8 @@ class TaskSettings:
     """The Spark accumulator through which a task's accumulators and aggregators reach the driver."""
     memory: int = 1 << 28
     """Bytes of pickled records that a task holds before it writes to disk."""
+    phase: int = 0
+    """Tells the parts of a step apart that run its function in different tasks: before an exchange, and after it."""
 
 
 class TaskContext(SubtaskRuntimeContext, RuntimeContext):
@@ -127,18 +130,20 @@ class TaskContext(SubtaskRuntimeContext, RuntimeContext):
     def report(self) -> None:
         """Send accumulators and aggregates to the driver: once, when the task has done its work."""
         superstep = self._settings.superstep
-        aggregates = {} if superstep is None else {n: a.get_aggregate() for n, a in superstep.aggregators.items()}
+        aggregates = {} if self._iteration is None else self._iteration.aggregates()
         if self._accumulators or aggregates:
-            place = (self._settings.step, 0 if superstep is None else superstep.number, self._index)
+            number = 0 if superstep is None else superstep.number
+            place = (self._settings.step, number, self._index, self._settings.phase)
             self._settings.channel.add({place: (self._accumulators, aggregates)})
 
 
 def _iteration(superstep: Superstep | None) -> IterationRuntimeContext | None:
     if superstep is None:
         return None
-    for aggregator in superstep.aggregators.values():
+    own = copy.deepcopy(superstep.aggregators)  # steps that run in one task are sent together, and share what they hold
+    for aggregator in own.values():
         aggregator.reset()
-    return IterationRuntimeContext(superstep.number, superstep.aggregators, superstep.previous)
+    return IterationRuntimeContext(superstep.number, own, superstep.previous)
 
 
 def _operator_context(settings: TaskSettings, index: int) -> OperatorContext:
@@ -181,7 +186,8 @@ def run_task(
     finally:
         if opened:
             function.close()
-    context.report()
+    if opened:
+        context.report()
 
 
 class Packed:

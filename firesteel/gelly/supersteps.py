@@ -1,0 +1,127 @@
+"""What the functions of all graph iterations have in common, and the data sets that these iterations stand on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from firesteel.dataset import Aggregator, DataSet
+from firesteel.dataset.functions import Function, GroupReduceFunction, forwarded_fields
+from firesteel.errors import ConfigurationError, ProgramError
+from firesteel.gelly.configuration import IterationConfiguration
+from firesteel.gelly.functions import Delegate
+from firesteel.gelly.neighborhoods import edges_of
+from firesteel.gelly.records import EdgeDirection
+
+__all__ = ["SuperstepFunction"]
+
+NUM_VERTICES = "number of vertices"
+UNSET = object()
+"""In a task: a vertex that has not been given a new value."""
+
+
+class SuperstepFunction(Function):
+    """A function of a graph iteration: knows its superstep, aggregators and broadcast sets."""
+
+    def pre_superstep(self) -> None:
+        """Called once per task and superstep, before any vertex."""
+        return None
+
+    def post_superstep(self) -> None:
+        """Called once per task and superstep, after the last vertex."""
+        return None
+
+    def get_superstep_number(self) -> int:
+        """Which superstep this is, from 1."""
+        number: int = self._iteration().get_superstep_number()
+        return number
+
+    def get_iteration_aggregator(self, name: str) -> Aggregator:
+        """The aggregator that the configuration registered under this name, to add to."""
+        aggregator: Aggregator = self._iteration().get_iteration_aggregator(name)
+        return aggregator
+
+    def get_previous_iteration_aggregate(self, name: str) -> Any:
+        """What the aggregator held after the superstep before; None in the first."""
+        return self._iteration().get_previous_iteration_aggregate(name)
+
+    def get_broadcast_set(self, name: str) -> list[Any]:
+        """All records of the data set that the configuration gives to this function under this name."""
+        context: Any = self.get_runtime_context()
+        records: list[Any] = context.get_broadcast_variable(name)
+        return records
+
+    def get_number_of_vertices(self) -> int:
+        """How many vertices the graph has, if the configuration says ``set_opt_num_vertices(True)``."""
+        try:
+            return int(sum(self.get_broadcast_set(NUM_VERTICES)))
+        except ConfigurationError:
+            raise ProgramError(
+                "get_number_of_vertices(): the vertices have not been counted. "
+                "Call set_opt_num_vertices(True) on the configuration of the iteration"
+            ) from None
+
+    def _iteration(self) -> Any:
+        context: Any = self.get_runtime_context()
+        return context.get_iteration_runtime_context()
+
+
+class SuperstepDelegate(Delegate):
+    """Does its work with a function of a graph iteration, within a superstep of it."""
+
+    def open(self, runtime_context: Any) -> None:
+        """Open the user's function, and begin the superstep."""
+        super().open(runtime_context)
+        self._superstep().pre_superstep()
+
+    def close(self) -> None:
+        """End the superstep, unless something went wrong in it, and close the user's function."""
+        try:
+            if sys.exc_info()[0] is None:
+                self._superstep().post_superstep()
+        finally:
+            super().close()
+
+    def _superstep(self) -> SuperstepFunction:
+        assert isinstance(self._function, SuperstepFunction)
+        return self._function
+
+
+def checked(function: Any, kind: type, where: str) -> Any:
+    """A function of a graph iteration, or an error that says which class was expected."""
+    if not isinstance(function, kind):
+        hint = f"; this is the class {function.__name__}, give an instance of it" if isinstance(function, type) else ""
+        raise ConfigurationError(f"{where}: expected a {kind.__name__}, got {function!r:.100}{hint}")
+    return function
+
+
+# --- data sets --------------------------------------------------------------------------------------
+
+
+@forwarded_fields("f0")
+class _Adjacent(GroupReduceFunction):
+    """The edges of a vertex in one record: ``(id, [(neighbour, edge), ...])``."""
+
+    def reduce(self, values: Iterable[Any]) -> Iterator[tuple[Any, list[tuple[Any, Any]]]]:
+        entries = list(values)
+        yield entries[0][0], [(other, edge) for _, other, edge in entries]
+
+
+def adjacency(edges: DataSet, direction: EdgeDirection) -> DataSet:
+    """For each vertex that has some, its edges in one record: ``(id, [(neighbour, edge), ...])``."""
+    return edges_of(edges, direction).group_by(0).reduce_group(_Adjacent()).name("Edges by vertex")
+
+
+def with_broadcast_sets(step: DataSet, vertices: DataSet, parameters: IterationConfiguration, role: str) -> DataSet:
+    """Give a step what its function may ask for."""
+    for name, data in parameters.broadcast_sets(role):
+        step = step.with_broadcast_set(data, name)
+    if parameters.is_opt_num_vertices():
+        counted = vertices.map_partition(_count).name("Number of vertices")
+        step = step.with_broadcast_set(counted, NUM_VERTICES)
+    return step
+
+
+def _count(records: Iterable[Any]) -> list[int]:
+    return [sum(1 for _ in records)]
