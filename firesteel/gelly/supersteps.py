@@ -48,6 +48,15 @@ class SuperstepFunction(Function):
 
     def get_broadcast_set(self, name: str) -> list[Any]:
         """All records of the data set that the configuration gives to this function under this name."""
+        try:
+            return self._broadcast(name)
+        except ConfigurationError:
+            raise ProgramError(
+                f"there is no broadcast set {name!r} for {type(self).__name__}. "
+                "Add it to the configuration of the iteration, for this kind of function"
+            ) from None
+
+    def _broadcast(self, name: str) -> list[Any]:
         context: Any = self.get_runtime_context()
         records: list[Any] = context.get_broadcast_variable(name)
         return records
@@ -55,7 +64,7 @@ class SuperstepFunction(Function):
     def get_number_of_vertices(self) -> int:
         """How many vertices the graph has, if the configuration says ``set_opt_num_vertices(True)``."""
         try:
-            return int(sum(self.get_broadcast_set(NUM_VERTICES)))
+            return int(sum(self._broadcast(NUM_VERTICES)))
         except ConfigurationError:
             raise ProgramError(
                 "get_number_of_vertices(): the vertices have not been counted. "

@@ -396,12 +396,23 @@ class Nowhere(spargel.ScatterFunction):
         self.send_message_to("nobody", 1)
 
 
-def test_a_message_to_nobody_and_degrees_that_were_not_counted(env: ExecutionEnvironment) -> None:
+class Nothing(spargel.GatherFunction):
+    def update_vertex(self, vertex: Vertex, messages: Iterable[Any]) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("scatter", "gather", "said"),
+    [
+        (Nowhere(), Nothing(), "sent a message to 'nobody', but there is no vertex"),
+        (SendDegrees(), Nothing(), r"set_opt_degrees\(True\)"),
+        (Nowhere(), TakeDegrees(), "'factor'.*configuration of the iteration"),
+    ],
+)
+def test_what_iterations_were_not_told(env: ExecutionEnvironment, scatter: Any, gather: Any, said: str) -> None:
     graph = Graph.from_collection([(1, 2)], env)
-    with pytest.raises(JobFailedError, match="no vertex with this id"):
-        graph.run_scatter_gather_iteration(Nowhere(), TakeDegrees(), 1).get_vertices().collect()
-    with pytest.raises(JobFailedError, match="set_opt_degrees"):
-        graph.run_scatter_gather_iteration(SendDegrees(), TakeDegrees(), 1).get_vertices().collect()
+    with pytest.raises(JobFailedError, match=said):
+        graph.run_scatter_gather_iteration(scatter, gather, 1).get_vertices().collect()
 
 
 class Offer(gsa.GatherFunction):
