@@ -8,7 +8,19 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
 
-from bench import backends, baselines, batch, checkpoints, curves, curves_page, latency, parts_page, programs, stages
+from bench import (
+    backends,
+    baselines,
+    batch,
+    checkpoints,
+    curves,
+    curves_page,
+    graphs,
+    latency,
+    parts_page,
+    programs,
+    stages,
+)
 from bench.cep import part as cep
 from bench.measure import Bench, Throughput
 from bench.page import PERFORMANCE, replace_section, table
@@ -165,6 +177,7 @@ PARTS = {
     "windows": Part(windows, write_page=parts_page.write_windows),
     "checkpoints": Part(checkpoint_costs, write_page=parts_page.write_checkpoints),
     "batch": Part(batch.measure, write_page=batch.write_page),
+    "graphs": Part(graphs.measure, write_page=graphs.write_page),
     "cep": Part(cep.measure, write_page=cep.write_page),
     "curves": Part(curves.measure, repetitions=1, write_page=curves_page.write_page),
 }

@@ -83,8 +83,8 @@ class Graph(Transformations, Mutations, Neighborhoods):
         *parts, context = arguments or (None,)
         if not isinstance(context, ExecutionEnvironment):
             raise ConfigurationError(f"from_csv_reader: the last argument is the environment, got {context!r:.100}")
-        initializer = next((part for part in parts if callable(part)), None)
-        paths = [str(part) for part in parts if not callable(part)]
+        initializer = next((part for part in parts if _is_initializer(part)), None)
+        paths = [str(part) for part in parts if not _is_initializer(part)]
         if len(paths) not in (1, 2) or (initializer is not None and len(paths) == 2):
             raise ConfigurationError(
                 "from_csv_reader: expected (vertices_path, edges_path, env), (edges_path, env) or "
@@ -223,7 +223,7 @@ class InvalidVertexIdsValidator(GraphValidator):
 def _assembled(parts: list[Any], where: str) -> Graph:
     if len(parts) == 2 and isinstance(parts[0], DataSet) and isinstance(parts[1], DataSet):
         return Graph(parts[0], parts[1])
-    if not parts or len(parts) > 2 or not isinstance(parts[0], DataSet) or isinstance(parts[-1], type):
+    if not parts or len(parts) > 2 or not isinstance(parts[0], DataSet):
         raise ConfigurationError(
             f"{where}: expected vertices and edges, edges alone, or edges and a function from id to vertex value"
         )

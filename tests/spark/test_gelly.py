@@ -120,7 +120,7 @@ def test_graphs_of_files(env: ExecutionEnvironment, tmp_path: Path) -> None:
     reader = Graph.from_csv_reader(tmp_path / "vertices", tmp_path / "edges", env)
     reader.field_delimiter_vertices(";").ignore_first_line_vertices()
     both = reader.ignore_comments_edges("#").ignore_invalid_lines_edges().types(int, str, float)
-    alone = Graph.from_csv_reader(tmp_path / "edges", str.upper, env).ignore_comments_edges("#").edge_types(str, str)
+    alone = Graph.from_csv_reader(tmp_path / "edges", str, env).ignore_comments_edges("#").edge_types(str, str)
     assert collected(both.get_vertices(), both.get_edges(), alone.get_vertices(), alone.get_edges()) == [
         [(1, "one"), (2, "two")],
         [(1, 2, 0.5)],
