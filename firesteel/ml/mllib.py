@@ -168,6 +168,13 @@ def one_table(stage: Stage, inputs: Sequence[Table], columns: Sequence[str] | No
             raise ConfigurationError(
                 f"{owner} reads the column {column!r}, which the table does not have. It has: {there}."
             )
+    features = stage.get_param("features_col")
+    if columns is None and features is not None and dict(table.dtypes)[stage.get(features)] != "vector":
+        kind = dict(table.dtypes)[stage.get(features)]
+        hint = "pyspark.ml.functions.array_to_vector" if kind.startswith("array") else "a VectorAssembler"
+        raise ConfigurationError(
+            f"{owner} learns from vectors, but the column {stage.get(features)!r} is {kind}. Use {hint} to make them."
+        )
     return table
 
 
@@ -182,12 +189,23 @@ def _columns_read(stage: Stage) -> Iterator[str]:
 @contextmanager
 def spark_errors(stage: AlgoOperator | Estimator | Model) -> Iterator[None]:
     """What Spark says is wrong with the input or the settings, with the name of the stage."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except PySparkException as error:
         raise ConfigurationError(f"{stage!r}: {str(error).strip()}") from error
+    except Py4JJavaError as error:
+        raise ConfigurationError(f"{stage!r}: {_cause(error.java_exception)}") from error
+
+
+def _cause(exception: Any) -> str:
+    """What a failed task has said: the first line, without which task and where."""
+    while exception.getCause() is not None:
+        exception = exception.getCause()
+    text: str = (exception.getMessage() or exception.toString()).splitlines()[0]
+    return text.partition("executor driver): ")[2] or text
 
 
 @functools.cache

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from firesteel.common import Row, Time
-from firesteel.datastream import DataStream, StreamExecutionEnvironment
+from firesteel.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from firesteel.errors import ConfigurationError, JobFailedError, ProgramError
-from firesteel.ml.classification import OnlineLogisticRegression
+from firesteel.ml.classification import OnlineLogisticRegression, OnlineLogisticRegressionModel
 from firesteel.ml.clustering import OnlineKMeans
 from firesteel.ml.feature import OnlineStandardScaler
 from firesteel.ml.online import CountTumblingWindows, EventTimeTumblingWindows, ModelVersion, OnlineRiver
@@ -207,3 +207,42 @@ def test_wrong_programs_say_what_to_do(env: StreamExecutionEnvironment) -> None:
     wrong = OnlineLogisticRegression().set_label_col("truth").fit(env.from_collection(samples(4)))
     with pytest.raises(JobFailedError, match="OnlineLogisticRegression reads the field 'truth'"):
         collect(wrong.get_model_data()[0])
+
+
+def test_parameters_of_the_model_count_when_it_predicts(env: StreamExecutionEnvironment) -> None:
+    model = OnlineLogisticRegression().set_global_batch_size(5).fit(env.from_collection(samples(10)))
+    model.set_prediction_col("guess").set_raw_prediction_col("chances").set_model_version_col("of")
+    [row] = collect(model.transform(scripted(env, [EPOCH_CUT, Row(features=(5.0, 0.0, 1.0))]))[0])
+    assert (row.guess, len(row.chances), row.of) == (1.0, 2, 2)
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_versions_of_another_stream_predict(keyed: bool, env: StreamExecutionEnvironment) -> None:
+    stored = [ModelVersion(7, None, {"coefficient": [1.0, -1.0, 0.0]}, "a" if keyed else None)]
+    versions: DataStream = env.from_collection(stored)
+    asked: DataStream = scripted(env, [EPOCH_CUT, *samples(20)])
+    if keyed:
+        versions, asked = versions.key_by(lambda version: version.key), asked.key_by(lambda sample: sample.key)
+    found = collect(OnlineLogisticRegressionModel().set_model_data(versions).transform(asked)[0])
+    # There is no model of the key b, so that its records wait for one.
+    assert {row.key for row in found} == ({"a"} if keyed else {"a", "b"})
+    assert all((row.prediction, row.model_version) == (row.label, 7) for row in found)
+
+
+def test_the_same_in_batch_mode(make_env: MakeEnv) -> None:
+    found = []
+    for mode in (RuntimeExecutionMode.STREAMING, RuntimeExecutionMode.BATCH):
+        env = make_env(2)
+        env.set_runtime_mode(mode)
+        training, asked = scripted(env, script({})), scripted(env, script({}))
+        model = OnlineLogisticRegression().set_global_batch_size(5).fit(training)
+        found.append(sorted(collect(model.transform(asked)[0]), key=lambda row: row.features))
+    assert found[0] == found[1]
+    assert len(found[0]) == COUNT
+
+
+def test_records_too_late_for_their_window_are_learned_from_with_the_open_one(env: StreamExecutionEnvironment) -> None:
+    steps = [element(Row(input=[1.0]), 5), watermark(25), element(Row(input=[3.0]), 6), watermark(29)]
+    windows = EventTimeTumblingWindows.of(Time.milliseconds(10))
+    found = collect(OnlineStandardScaler().set_windows(windows).fit(scripted(env, steps)).get_model_data()[0])
+    assert [(version.timestamp, version.data["mean"]) for version in found] == [(9, [1.0]), (29, [2.0])]

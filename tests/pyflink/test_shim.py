@@ -137,6 +137,14 @@ def test_other_imports_are_left_alone() -> None:
 
 
 @pytest.mark.usefixtures("installed")
+def test_modules_of_flink_ml_are_those_of_firesteel() -> None:
+    code = "from pyflink.ml.builder import Pipeline\nfrom pyflink.ml.feature.standardscaler import StandardScaler"
+    names = run_code(code)
+    assert names["Pipeline"] is importlib.import_module("firesteel.ml").Pipeline
+    assert names["StandardScaler"]().set_with_mean(True).get_with_mean()
+
+
+@pytest.mark.usefixtures("installed")
 def test_jars_warn_that_they_are_not_needed() -> None:
     env = firesteel.datastream.StreamExecutionEnvironment.get_execution_environment()
     with pytest.warns(FiresteelWarning, match="no JARs to load"):

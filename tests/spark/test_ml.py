@@ -330,9 +330,24 @@ def test_what_is_wrong_with_the_input_is_said_with_the_name_of_the_stage(table: 
         VectorAssembler().transform(table)
     with pytest.raises(ConfigurationError, match=r"MinMaxScaler\(input_col='number', .*must be of type"):
         io(MinMaxScaler(), "number").fit(table)
-    empty = spark.createDataFrame([], "features array<double>, label double")
-    with pytest.raises(ConfigurationError, match=r"StandardScaler\("):
-        io(StandardScaler()).fit(empty)
+    with pytest.raises(ConfigurationError, match=r"^StandardScaler\(.*Nothing has been added"):
+        io(StandardScaler()).fit(table.where("false"))
+    with pytest.raises(ConfigurationError, match=r"Knn: there is nothing to learn from"):
+        Knn().fit(table.where("false"))
+    with pytest.raises(ConfigurationError, match="the table has a column 'label' already"):
+        Knn().set_prediction_col("label").fit(table).transform(table)
+    arrays = spark.createDataFrame([([1.0], 1.0)], ["features", "label"])
+    with pytest.raises(
+        ConfigurationError, match=r"'features' is array<double>. Use pyspark.ml.functions.array_to_vector"
+    ):
+        KMeans().fit(arrays)
+    with pytest.raises(ConfigurationError, match=r"'number' is double. Use a VectorAssembler"):
+        LogisticRegression().set_features_col("number").fit(table)
+    wrong = spark.createDataFrame([(Vectors.dense(1), -1.0)], ["features", "label"])
+    with pytest.raises(ConfigurationError, match=r"LogisticRegression\(\): .*but got -1.0"):
+        LogisticRegression().fit(wrong)
+    with pytest.raises(ConfigurationError, match=r"OneHotEncoder\(.*must be indices, but got -1.0"):
+        OneHotEncoder().set_input_cols("label").set_output_cols("out").fit(wrong)
 
 
 def test_texts_that_were_not_seen(table: DataFrame, spark: SparkSession) -> None:

@@ -47,6 +47,8 @@ class KnnModel(SparkModel, _ModelParams):
 
     def transform(self, *inputs: Table) -> list[Table]:
         table = one_table(self, inputs)
+        if self.prediction_col in table.columns:
+            raise ConfigurationError(f"{self!r}: the table has a column {self.prediction_col!r} already.")
         from pyspark.sql.functions import pandas_udf
 
         learned = session().sparkContext.broadcast((self.learned["features"], self.learned["labels"]))

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from operator import lt
+from typing import TYPE_CHECKING, Any
 
 from firesteel.ml.common.param import HasHandleInvalid, HasInputCols, HasOutputCols
 from firesteel.ml.mllib import SparkTransformer
-from firesteel.ml.param import FloatArrayArrayParam, Param, ParamValidators
+from firesteel.ml.param import FloatArrayArrayParam, Param, ParamValidator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 __all__ = ["Bucketizer"]
+
+
+class _Splits(ParamValidator[Any]):
+    """Bounds that grow."""
+
+    def validate(self, value: Any) -> bool:
+        return bool(value) and all(len(splits) > 2 and all(map(lt, splits, splits[1:])) for splits in value)
+
+    def __str__(self) -> str:
+        return "at least three bounds for each column, each greater than the one before"
 
 
 class _Params(HasInputCols, HasOutputCols, HasHandleInvalid):
@@ -22,7 +33,7 @@ class _Params(HasInputCols, HasOutputCols, HasHandleInvalid):
         "splits_array",
         "For each column, the bounds of its buckets, which grow; at least three.",
         None,
-        ParamValidators.non_empty_array(),
+        _Splits(),
     )
 
     def set_splits_array(self, value: Sequence[Sequence[float]]) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from firesteel.common import Time
 from firesteel.errors import ConfigurationError
@@ -16,6 +16,9 @@ END_OF_TIME = 2**63 - 1
 @dataclass(frozen=True)
 class Windows:
     """Cuts a stream of training records into batches, each of which makes a version of the model."""
+
+    waits: ClassVar[bool] = False
+    """Whether records of a batch come while an earlier one is open, so that they have to wait."""
 
     def end_of(self, timestamp: int | None) -> int | None:
         """The last moment of the batch that a record belongs to; None if a batch ends by its size."""
@@ -63,6 +66,7 @@ class EventTimeTumblingWindows(Windows):
     """All records of so many milliseconds of event time make a version, at the end of that time."""
 
     size_ms: int
+    waits: ClassVar[bool] = True
 
     @staticmethod
     def of(size: Time) -> EventTimeTumblingWindows:

@@ -40,9 +40,12 @@ class _Predicting:
         if timestamp is None or timestamp <= timers.current_watermark():
             yield from self.predict([value], in_force(versions, timestamp, self._initial))
             return
-        if not self._pending.contains(timestamp):
+        records = self._pending.get(timestamp)
+        if records is None:
+            records = []
             timers.register_event_time_timer(timestamp)
-        self._pending.put(timestamp, [*(self._pending.get(timestamp) or ()), value])
+        records.append(value)
+        self._pending.put(timestamp, records)
 
     def fire(self, timestamp: int, versions: Any) -> Iterator[Any]:
         """The time of some records has come."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.errors import ConfigurationError, UnsupportedError
+from firesteel.ml.api import Table
 from firesteel.ml.common.param import HasFeaturesCol, HasGlobalBatchSize, HasLabelCol, HasPredictionCol
 from firesteel.ml.online.batches import CountTumblingWindows, Windows
 from firesteel.ml.online.learner import Learner, field_of
@@ -41,12 +42,14 @@ class OnlineRiver(OnlineEstimator, HasFeaturesCol, HasLabelCol, HasPredictionCol
         self._model = model
 
     def learner(self) -> Learner:
-        if self._model is None:
-            raise ConfigurationError("OnlineRiver has no model: OnlineRiver(model).")
         return _RiverLearner(self._model, self.features_col, self.label_col, self.prediction_col)
 
     def batches(self) -> Windows:
         return CountTumblingWindows(self.global_batch_size)
+
+    def fit(self, *inputs: Table) -> Any:
+        self.learner().start(self._initial)  # says that there is no model, before the job runs
+        return super().fit(*inputs)
 
     def save_content(self, saving: Saving) -> None:
         raise UnsupportedError("OnlineRiver cannot be saved: River's models have no stored form but pickle.")
@@ -55,12 +58,15 @@ class OnlineRiver(OnlineEstimator, HasFeaturesCol, HasLabelCol, HasPredictionCol
 class _RiverLearner(Learner):
     def __init__(self, model: Any, features: str, label: str, prediction: str) -> None:
         self._model, self._features, self._label, self._prediction = model, features, label, prediction
-        self._supervised = bool(getattr(model, "_supervised", True))
+        self._supervised = model is None or bool(getattr(model, "_supervised", True))
 
     def start(self, initial: dict[str, Any] | None) -> Any:
         model = self._model if initial is None else initial.get("model")
         if not hasattr(model, "learn_one"):
-            raise ConfigurationError(f"OnlineRiver: model data is {{'model': a model}}, got {initial!r}.")
+            got = "no model" if initial is None else repr(initial)
+            raise ConfigurationError(
+                f"OnlineRiver learns with OnlineRiver(model), or goes on from {{'model': ...}}, got {got}."
+            )
         return copy.deepcopy(model)
 
     def learn(self, state: Any, record: Any) -> Any:

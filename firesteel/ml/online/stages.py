@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from firesteel.datastream import DataStream, KeyedStream
 from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
-from firesteel.ml.api import Estimator, Model, Table
+from firesteel.ml.api import Estimator, Model, Stage, Table
 from firesteel.ml.common.param import HasModelVersionCol
 from firesteel.ml.online.batches import Windows
 from firesteel.ml.online.learner import Learner, ModelVersion
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["OnlineEstimator", "OnlineModel"]
 
+S = TypeVar("S", bound=Stage)
+
 
 class OnlineModel(Model, HasModelVersionCol):
     """A model that comes in versions: a record is predicted with the one that was in force at its time.
@@ -29,24 +31,29 @@ class OnlineModel(Model, HasModelVersionCol):
     estimator was given model data to begin with.
     """
 
-    _learner: Learner | None = None
+    estimator_class: ClassVar[type[OnlineEstimator]]
+    """The estimator whose algorithm it predicts by."""
     _versions: DataStream | None = None
     _initial: dict[str, Any] | None = None
     _keyed: bool = False
 
     def get_model_data(self) -> list[Table]:
         """The versions, as a stream of :class:`~firesteel.ml.online.ModelVersion`."""
-        return [self._fitted()[1]]
+        return [self._fitted()]
 
     def set_model_data(self, *inputs: Table) -> Self:
-        """Take the versions from another stream, such as one that another job has written."""
-        [self._versions] = inputs
+        """Take the versions from another stream, such as one that another job has written.
+
+        If they belong to models per key, the stream is keyed.
+        """
+        self._versions = one_stream(self, inputs)
+        self._keyed = isinstance(self._versions, KeyedStream)
         return self
 
     def transform(self, *inputs: Table) -> list[Table]:
         """The records with the fields that the model adds, and ``model_version_col``."""
         stream = one_stream(self, inputs)
-        learner, versions = self._fitted()
+        versions, learner = self._fitted(), _with_params_of(self, self.estimator_class()).learner()
         name = type(self).__name__
         if not self._keyed:
             spread = stream if isinstance(stream, KeyedStream) else stream.key_by(_spread)
@@ -58,10 +65,12 @@ class OnlineModel(Model, HasModelVersionCol):
         predict = PredictByKey(learner, self._initial, self.model_version_col)
         return [stream.connect(models).process(predict).name(name)]
 
-    def _fitted(self) -> tuple[Learner, DataStream]:
-        if self._learner is None or self._versions is None:
-            raise ProgramError(f"this {type(self).__name__} has no versions: it comes from fit() of an estimator.")
-        return self._learner, self._versions
+    def _fitted(self) -> DataStream:
+        if self._versions is None:
+            raise ProgramError(
+                f"this {type(self).__name__} has no versions: fit an estimator, or call set_model_data() with a stream."
+            )
+        return self._versions
 
     def save_content(self, saving: Saving) -> None:
         raise UnsupportedError(
@@ -78,6 +87,10 @@ class OnlineEstimator(Estimator, HasModelVersionCol):
 
     model_class: ClassVar[type[OnlineModel]]
     _initial: dict[str, Any] | None = None
+
+    def __init_subclass__(cls) -> None:
+        if "model_class" in vars(cls):
+            cls.model_class.estimator_class = cls
 
     @abstractmethod
     def learner(self) -> Learner:
@@ -101,14 +114,10 @@ class OnlineEstimator(Estimator, HasModelVersionCol):
         stream = one_stream(self, inputs)
         keyed = isinstance(stream, KeyedStream)
         trained = stream if isinstance(stream, KeyedStream) else stream.key_by(_nothing)
-        learner = self.learner()
-        model = self.model_class()
-        mine = model.get_param_map()
-        mine.update({param: value for param, value in self.get_param_map().items() if param in mine})
-        model._learner, model._initial, model._keyed = learner, self._initial, keyed
-        model._versions = trained.process(Train(learner, self.batches(), self._initial, keyed)).name(
-            type(self).__name__
-        )
+        model = _with_params_of(self, self.model_class())
+        model._initial, model._keyed = self._initial, keyed
+        train = Train(self.learner(), self.batches(), self._initial, keyed)
+        model._versions = trained.process(train).name(type(self).__name__)
         return model
 
     def save_content(self, saving: Saving) -> None:
@@ -126,6 +135,13 @@ def one_stream(stage: Estimator | Model, inputs: tuple[Table, ...]) -> DataStrea
     if not isinstance(inputs[0], DataStream):
         raise ConfigurationError(f"{owner} is online: it takes a DataStream, got {type(inputs[0]).__name__}.")
     return inputs[0]
+
+
+def _with_params_of(stage: Stage, other: S) -> S:
+    """The other stage, with those parameters of this one that both have."""
+    theirs = other.get_param_map()
+    theirs.update({param: value for param, value in stage.get_param_map().items() if param in theirs})
+    return other
 
 
 def _nothing(_: Any) -> int:

@@ -25,29 +25,35 @@ class Train(KeyedProcessFunction):
 
     def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterator[ModelVersion]:
         timestamp = ctx.timestamp()
-        end = self._windows.end_of(timestamp)
-        if end is not None:
-            self._wait(value, max(end, ctx.timer_service().current_watermark() + 1), ctx)
+        if self._windows.waits:
+            self._wait(value, ctx)
             return
         number, count, newest, state = self._current()
         state = self._learner.learn(state, value)
         count += 1
         if timestamp is not None:
             newest = timestamp if newest is None else max(newest, timestamp)
-        assert isinstance(self._windows, CountTumblingWindows)
-        if count < self._windows.size:
+        if not isinstance(self._windows, CountTumblingWindows) or count < self._windows.size:
             self._progress.update((number, count, newest, state))
+            if number == 0 and count == 1 and self._windows.end_of(timestamp) is not None:
+                ctx.timer_service().register_event_time_timer(END_OF_TIME)
             return
         # What was predicted up to the watermark has been predicted without this version, and stays so.
         since = None if newest is None else max(newest, ctx.timer_service().current_watermark() + 1)
         yield self._next_version(number, since, newest, state, ctx.get_current_key())
 
-    def _wait(self, value: Any, end: int, ctx: KeyedProcessFunction.Context) -> None:
-        # A record that is too late for its batch is learned from with the next one.
-        end = min(end, END_OF_TIME)
-        if not self._waiting.contains(end):
+    def _wait(self, value: Any, ctx: KeyedProcessFunction.Context) -> None:
+        timestamp, watermark = ctx.timestamp(), ctx.timer_service().current_watermark()
+        end = self._windows.end_of(timestamp)
+        if end is None or end <= watermark:
+            # A record that is too late for its batch is learned from with the one that is open.
+            end = min(self._windows.end_of(watermark + 1) or END_OF_TIME, END_OF_TIME)
+        records = self._waiting.get(end)
+        if records is None:
+            records = []
             ctx.timer_service().register_event_time_timer(end)
-        self._waiting.put(end, [*(self._waiting.get(end) or ()), value])
+        records.append(value)
+        self._waiting.put(end, records)
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterator[ModelVersion]:
         number, _, newest, state = self._current()

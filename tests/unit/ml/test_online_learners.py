@@ -250,7 +250,7 @@ def test_estimators_are_saved_and_online_models_are_not(tmp_path: Path) -> None:
         assert scaler.get_windows() == windows
     with pytest.raises(UnsupportedError, match=r"its versions are a stream. Write get_model_data\(\) to a sink"):
         OnlineLogisticRegressionModel().save(str(tmp_path / "model"))
-    with pytest.raises(ProgramError, match=r"has no versions: it comes from fit\(\)"):
+    with pytest.raises(ProgramError, match="has no versions: fit an estimator"):
         OnlineLogisticRegressionModel().get_model_data()
 
 
@@ -276,8 +276,8 @@ def test_anything_with_rivers_methods_learns() -> None:
     assert model.seen == {}
     with pytest.raises(ConfigurationError, match=r"takes a model with learn_one\(\) and predict_one\(\), got 3"):
         OnlineRiver(3)
-    with pytest.raises(ConfigurationError, match="OnlineRiver has no model"):
-        OnlineRiver().learner()
+    with pytest.raises(ConfigurationError, match=r"learns with OnlineRiver\(model\), .* got no model"):
+        OnlineRiver().fit(None)
 
 
 def test_models_of_river_learn_with_and_without_labels() -> None:

@@ -123,6 +123,9 @@ def test_an_invalid_value_is_refused_and_the_message_says_what_is_valid() -> Non
         LogisticRegression().set_multi_class("many")
     with pytest.raises(ConfigurationError, match=r"in \(0.0, 1.0\), got 1"):
         RobustScaler().set_upper(1)
+    for splits in ([], [[1, 2]], [[1, 2, 2]]):
+        with pytest.raises(ConfigurationError, match="at least three bounds for each column"):
+            Bucketizer().set_splits_array(splits)
     with pytest.raises(ConfigurationError, match="parameter 'odd'"):
         IntParam("odd", "not even", 3, Even())
 
@@ -144,9 +147,9 @@ def test_a_parameter_of_another_stage_is_refused() -> None:
 def test_setters_getters_and_properties_agree() -> None:
     scaler = MinMaxScaler().set_input_col("a").set_min(-2).set_max(3)
     assert (scaler.get_min(), scaler.max, scaler.get_input_col(), scaler.output_col) == (-2.0, 3.0, "a", "output")
-    bucketizer = Bucketizer().set_input_cols("a", "b").set_splits_array([[0, 1], [2, 3]])
+    bucketizer = Bucketizer().set_input_cols("a", "b").set_splits_array([[0, 1, 2], [2, 3, 4]])
     assert bucketizer.input_cols == ("a", "b")
-    assert bucketizer.get_splits_array() == ((0.0, 1.0), (2.0, 3.0))
+    assert bucketizer.get_splits_array() == ((0.0, 1.0, 2.0), (2.0, 3.0, 4.0))
 
 
 def test_settings_of_flinks_optimizer_warn_that_they_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
