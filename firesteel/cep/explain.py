@@ -151,6 +151,7 @@ def _edge(transition: Transition, places: dict[State, tuple[int, int]], lane: in
     label = f"{transition.action.value}: {describe(transition.condition)}"
     if len(label) > _LONGEST_LABEL:
         label = label[: _LONGEST_LABEL - 1] + "…"
+    anchor = "middle"
     if transition.target is transition.source:
         at = x1 + _WIDTH / 2 + (lane - 1) * 34
         path = f"M{at - 12} {y1} C{at - 26} {y1 - 34} {at + 26} {y1 - 34} {at + 12} {y1}"
@@ -167,8 +168,9 @@ def _edge(transition: Transition, places: dict[State, tuple[int, int]], lane: in
         path = (
             f"M{start[0]} {start[1]} C{start[0]} {start[1] + 40 * down} {end[0]} {end[1] - 40 * down} {end[0]} {end[1]}"
         )
-        text = ((start[0] + end[0]) / 2, (start[1] + end[1]) / 2 + 12 * (lane - 1))
+        # Beside the line, near its beginning: loops of the state at its end have their labels above that state.
+        text, anchor = (start[0] + 6 * down, start[1] + 16 * down + 4), "start" if down > 0 else "end"
     return (
         f'<path class="{transition.action.value}" d="{path}" marker-end="url(#tip)"/>'
-        f'<text class="label" x="{text[0]}" y="{text[1]}">{escape(label)}</text>'
+        f'<text class="label" style="text-anchor: {anchor}" x="{text[0]}" y="{text[1]}">{escape(label)}</text>'
     )
