@@ -26,6 +26,7 @@ from firesteel.dataset import (
     Order,
     OutputFormat,
     RichMapFunction,
+    RichReduceFunction,
     WriteMode,
 )
 from firesteel.errors import JobFailedError, ProgramError, SerializationError
@@ -262,6 +263,40 @@ def test_aggregators_are_seen_in_the_next_superstep_and_end_the_iteration(env: E
         if total > 10:
             break
     assert sorted(begin.close_with(begin.map(Moved())).collect()) == sorted(values)
+
+
+class Counted(RichMapFunction):
+    """Counts in an aggregator and in an accumulator what it sees."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.seen = runtime_context.get_iteration_runtime_context().get_iteration_aggregator("seen")
+        self.counter = runtime_context.get_int_counter("seen")
+
+    def map(self, value: Any) -> Any:
+        self.seen.aggregate(1)
+        self.counter.add(1)
+        return value
+
+
+class CountedSum(Counted, RichReduceFunction):
+    """The same for each addition, before the exchange and after it."""
+
+    def reduce(self, value1: Any, value2: Any) -> Any:
+        self.map(None)
+        return value1[0], value1[1] + value2[1]
+
+
+@pytest.mark.parametrize("parallelism", [1, 2])
+def test_aggregators_of_steps_in_one_task_are_counted_once_each(make_env: MakeEnv, parallelism: int) -> None:
+    env = make_env(parallelism)
+    begin = env.from_collection([(0, 1)] * 6).iterate(1)
+    seen = LongSumAggregator()
+    begin.register_aggregator("seen", seen)
+    twice = begin.map(Counted()).map(Counted()).map(lambda pair: pair)
+    assert begin.close_with(twice.group_by(0).reduce(CountedSum())).collect() == [(0, 6)]
+    assert seen.get_aggregate() == 6 + 6 + 5
+    result = env.get_last_job_execution_result()
+    assert result is not None and result.get_accumulator_result("seen") == 6 + 6 + 5
 
 
 EDGES = [(1, 2), (2, 3), (4, 5), (6, 7), (7, 8), (8, 9), (9, 10)]

@@ -173,3 +173,41 @@ def test_another_target_than_spark_is_refused() -> None:
     env = ExecutionEnvironment.get_execution_environment(Configuration.from_dict({"execution.target": "in-process"}))
     with pytest.raises(ConfigurationError, match="run on Spark only"):
         env.from_elements(1).collect()
+
+
+HASH = JoinHint.REPARTITION_HASH_FIRST
+
+
+def test_records_are_together_after_an_outer_join_by_the_side_that_is_kept(env: ExecutionEnvironment) -> None:
+    def joined(one: DataSet, forwarded: str) -> DataSet:
+        pair = one.left_outer_join(pairs(env), HASH).where(0).equal_to(0).with_(lambda mine, other: mine)
+        by_side = {"first": pair.with_forwarded_fields_first, "second": pair.with_forwarded_fields_second}
+        return by_side[forwarded]("f0").group_by(0).sum(1)
+
+    assert step_of(joined(pairs(env), "first")).ships[0].kept
+    assert not step_of(joined(pairs(env), "second")).ships[0].kept, "a record without a partner has no key there"
+
+
+def test_records_are_together_after_a_co_group_that_copies_the_key_of_both_sides(env: ExecutionEnvironment) -> None:
+    def grouped() -> DataSet:
+        return pairs(env).co_group(pairs(env)).where(0).equal_to(1).with_(lambda mine, others: mine)
+
+    one_side = grouped().with_forwarded_fields_first("f0")
+    both = grouped().with_forwarded_fields_first("f0").with_forwarded_fields_second("f1->f0")
+    differently = grouped().with_forwarded_fields_first("f0").with_forwarded_fields_second("f1->f1")
+    kept = [step_of(each.group_by(0).sum(1)).ships[0].kept for each in (one_side, both, differently)]
+    assert kept == [False, True, False]
+
+
+@pytest.mark.feature("DA-08")
+def test_a_superstep_that_leaves_records_as_it_finds_them_needs_no_exchange_for_them(env: ExecutionEnvironment) -> None:
+    def exchanges_of_superstep(initial: DataSet, forwarded: str) -> int:
+        iteration = initial.iterate(10)
+        joined = iteration.join(pairs(env).partition_by_hash(0), HASH).where(0).equal_to(0).with_(lambda one, _: one)
+        result = iteration.close_with(joined.with_forwarded_fields_first(forwarded))
+        return exchanges(step_of(result).inner.values())
+
+    together = pairs(env).partition_by_hash(0)
+    assert exchanges_of_superstep(together, "f0") == 0
+    assert exchanges_of_superstep(together, "f1") == 1, "after the first superstep they are somewhere else"
+    assert exchanges_of_superstep(pairs(env), "f0") == 1, "before the first superstep they are somewhere else"
