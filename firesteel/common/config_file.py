@@ -33,6 +33,8 @@ def read_config_file(path: str | os.PathLike[str]) -> dict[str, str]:
 
 def parse_config_text(text: str, name: str = "configuration") -> dict[str, str]:
     """The settings in the text of a file, by their full dotted keys; `name` stands in error messages."""
+    if not text.strip():
+        return {}
     import yaml  # when it is used: workers never do, and may not have it
 
     try:

@@ -36,7 +36,8 @@ def said(run) -> list[tuple[str, int]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         run()
-    assert all(each.category is FiresteelWarning and each.filename == __file__ for each in caught)
+    caught = [each for each in caught if each.category is FiresteelWarning]  # an older Spark leaves sockets open
+    assert all(each.filename == __file__ for each in caught)
     return [(str(each.message), each.lineno) for each in caught]
 
 
