@@ -121,7 +121,10 @@ class SourceOperator(Operator):
         heard: dict[str, bool] = {}
         open_splits = list(task.splits)
         report.positions = {split.split_id: (position, False) for split, position in task.splits}
-        while open_splits and report.records < task.max_records and not expired():
+        asked = False
+        # Each split is asked once, whatever the time: a source must not wait for ever because another takes it all.
+        while open_splits and not (asked and (report.records >= task.max_records or expired())):
+            asked = True
             still_open = []
             for split, position in open_splits:
                 budget = min(self._batch_records, task.max_records - report.records)
