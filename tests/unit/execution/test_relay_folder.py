@@ -23,6 +23,7 @@ def settings(secret: bytes = b"secret of the application") -> SlotSettings:
 @pytest.fixture(autouse=True)
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("os.getppid", os.getpid)  # whoever started the tests may be gone, as an executor may not
 
 
 def test_the_folder_is_for_this_user_alone_and_its_name_depends_on_a_secret(tmp_path: Path) -> None:
