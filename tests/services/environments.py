@@ -19,6 +19,7 @@ ENVIRONMENTS = ROOT / "build" / "environments"
 _SPARKS_OWN_WARNINGS = (
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
+    "ignore:distutils Version classes are deprecated:DeprecationWarning",
 )
 
 
