@@ -49,6 +49,8 @@ class DirectoryLock:
         self._renewed_at = 0
         """When that was, by a clock that nobody puts forward or back."""
         self._lost = False
+        self._renewing = threading.Lock()
+        """While a claim is replaced, nobody may look whether it is there."""
         self._door: socket.socket | None = None
         self._stopped = threading.Event()
         self._renewer: threading.Thread | None = None
@@ -118,6 +120,10 @@ class DirectoryLock:
 
     def renew(self, now: int) -> None:
         """Say that the owner is still alive: a new claim before the old one goes, so that there always is one."""
+        with self._renewing:
+            self._renew(now)
+
+    def _renew(self, now: int) -> None:
         now = max(now, self._renewed)  # for others the claim must not grow older because a clock was put back
         if self._handle is not None or (self._claim is not None and now == self._renewed):
             self._renewed_at = self._ticks()
@@ -157,7 +163,8 @@ class DirectoryLock:
         if self._handle is not None:
             there = self._lock_file_is_there()
         else:
-            there = not self._lost and (self._claim is None or self._files.exists(f"{_NAME}/{self._claim}"))
+            with self._renewing:
+                there = not self._lost and (self._claim is None or self._files.exists(f"{_NAME}/{self._claim}"))
         if not there:
             raise DirectoryLostError(
                 f"the checkpoint directory {self._files.uri}, or the lock in it, was deleted or replaced while the job "
