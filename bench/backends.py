@@ -15,7 +15,7 @@ from typing import Any
 from firesteel.metrics import MetricGroup
 from firesteel.model.functions.adapt import as_reduce_function
 from firesteel.runtime.basic import ReduceOperator
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.operator import ChainLink, Clock, OperatorContext, Output
 from firesteel.state import codec
@@ -27,13 +27,15 @@ BATCH = 4096
 MB = 1 << 20
 
 
-def batches(records: int, keys: int) -> list[Batch]:
+def batches(records: int, keys: int) -> list[RowBatch]:
     """Records with keys at random: the worst for any cache."""
     chosen = random.Random(1)
-    return [Batch([1] * BATCH, None, [chosen.randrange(keys) for _ in range(BATCH)]) for _ in range(records // BATCH)]
+    return [
+        RowBatch([1] * BATCH, None, [chosen.randrange(keys) for _ in range(BATCH)]) for _ in range(records // BATCH)
+    ]
 
 
-def running_sum(backend: KeyedStateBackend, given: list[Batch], batches_per_epoch: int) -> float:
+def running_sum(backend: KeyedStateBackend, given: list[RowBatch], batches_per_epoch: int) -> float:
     """Seconds of CPU time per record."""
     operator = ReduceOperator(as_reduce_function(lambda a, b: a + b, "running sum"))
     info = OperatorInfo("running sum", "running-sum", "-")

@@ -18,7 +18,7 @@ from bench import programs
 from firesteel.common import Configuration
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.runtime.basic import FilterOperator, MapOperator
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emitters import HashEmitter
 from firesteel.runtime.process import KeyedProcessOperator
 from firesteel.state import codec
@@ -89,13 +89,13 @@ def _of_entries(entries: Any, _: Any) -> int:
     return sum(len(entry[0]) for entry in entries if isinstance(entry, tuple)) if isinstance(entries, list) else 0
 
 
-def _select_keys(emitter: HashEmitter, batch: Batch) -> None:
+def _select_keys(emitter: HashEmitter, batch: RowBatch) -> None:
     select = emitter._select
     for value in batch.values:
         select(value)
 
 
-def _touch_state(operator: KeyedProcessOperator, batch: Batch) -> None:
+def _touch_state(operator: KeyedProcessOperator, batch: RowBatch) -> None:
     assert isinstance(operator.function, programs.RunningSum) and batch.keys is not None
     scope, state = operator.scope, operator.function.total
     for scope.key in batch.keys:

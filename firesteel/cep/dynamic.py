@@ -14,7 +14,7 @@ from firesteel.cep.yaml_form import read_any_pattern
 from firesteel.common.time import MAX_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.model.state import MapStateDescriptor
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import Operator
 
 
@@ -37,9 +37,9 @@ class TimelessOperator(Operator):
         """Say so before anything comes."""
         self.output.emit_status(True)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Pass on."""
-        self.output.emit(Batch(batch.values))
+        self.output.emit(RowBatch(batch.values))
 
     def advance_watermark(self, watermark: int) -> None:
         """Control records have no time, but for the last watermark, which comes with the end."""
@@ -76,14 +76,14 @@ class DynamicCepOperator(CepOperator):
         """The patterns as they were written."""
         return {**super().snapshot(), "patterns": self._written}
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the control stream."""
         self.cursor = iter(batch.values)
         for value in self.cursor:
             update = value if isinstance(value, PatternUpdate) else _update(value)
             self._change(update)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Events."""
         super().process(batch)
 

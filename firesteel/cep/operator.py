@@ -23,7 +23,7 @@ from firesteel.common.time import MIN_WATERMARK
 from firesteel.errors import ProgramError, StateMigrationError
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import results_of, split_by_timestamps
 from firesteel.runtime.failure import OperatorFailure
 from firesteel.runtime.operator import OperatorContext
@@ -174,7 +174,7 @@ class CepOperator(FunctionOperator):
 
     # ---- events come ----------------------------------------------------------------------------------------------
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Take events: at once in processing time, later in event time."""
         assert batch.keys is not None
         if self.settings.processing_time:
@@ -190,7 +190,7 @@ class CepOperator(FunctionOperator):
         else:
             self._waiting.add(stamps, batch.values, batch.keys)
 
-    def _without_late(self, batch: Batch, stamps: list[int], keys: list[Any]) -> Events:
+    def _without_late(self, batch: RowBatch, stamps: list[int], keys: list[Any]) -> Events:
         """The events that the watermark has not passed; the others go to the side output, or nowhere."""
         on_time = [place for place, stamp in enumerate(stamps) if stamp > self.watermark]
         if self.settings.late_tag is None:
@@ -203,7 +203,7 @@ class CepOperator(FunctionOperator):
         times, values, left = ([column[place] for place in on_time] for column in (stamps, batch.values, keys))
         return times, values, left
 
-    def _take_now(self, batch: Batch, keys: list[Any]) -> None:
+    def _take_now(self, batch: RowBatch, keys: list[Any]) -> None:
         now = self.context.clock.now
         if self.settings.comparator is not None:
             self._keep(zip(batch.values, [now] * len(keys), keys), late_by=1)

@@ -14,7 +14,7 @@ from typing import Any
 
 from firesteel.errors import TypeMismatchError
 from firesteel.model.functions import AsyncFunction, AsyncRetryStrategy
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import split_by_timestamps
 from firesteel.runtime.failure import OperatorFailure, is_from_outside
 from firesteel.runtime.user_function import FunctionOperator
@@ -61,7 +61,7 @@ class AsyncWaitOperator(FunctionOperator):
         self._loop = asyncio.new_event_loop()
         self._run(self._inside(super().open))
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Gather records; make the calls when there are many."""
         self._waiting.extend(zip(batch.values, batch.timestamps or repeat(None)))
         if len(self._waiting) >= self._capacity * _ROUNDS_GATHERED:

@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common.time import MAX_WATERMARK
 from firesteel.model.functions import FilterFunction, FlatMapFunction, MapFunction, ReduceFunction
 from firesteel.model.functions.adapt import bound_call, emitting
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import USUAL_RESULTS, flat_results_of
 from firesteel.runtime.records import UNCHANGEABLE
 from firesteel.runtime.user_function import FunctionOperator
@@ -28,7 +28,7 @@ class MapCall:
         self.call = bound_call(operator.function, method)
         self.as_it_is = operator.nothing_is_kept_by(self.call)
 
-    def run(self, operator: FunctionOperator, batch: Batch) -> None:
+    def run(self, operator: FunctionOperator, batch: RowBatch) -> None:
         """Emit one result per record, with the record's key in scope on keyed streams."""
         operator.cursor = cursor = iter(batch.values)
         call, own, unchangeable = self.call, operator.own, UNCHANGEABLE
@@ -56,10 +56,10 @@ class MapCall:
                 else own(made)
                 for value in cursor
             ]
-        operator.output.emit(Batch(results, batch.timestamps))
+        operator.output.emit(RowBatch(results, batch.timestamps))
 
 
-def flat_map_batch(operator: FunctionOperator, call: Callable[[Any], Iterable[Any] | None], batch: Batch) -> None:
+def flat_map_batch(operator: FunctionOperator, call: Callable[[Any], Iterable[Any] | None], batch: RowBatch) -> None:
     """Emit any number of results per record, with the record's key in scope on keyed streams."""
     operator.cursor = cursor = iter(batch.values)
     keyed = operator.context.keyed_state
@@ -78,7 +78,7 @@ def flat_map_batch(operator: FunctionOperator, call: Callable[[Any], Iterable[An
     timestamps = batch.timestamps
     if timestamps is not None:
         timestamps = [stamp for stamp, count in zip(timestamps, counts) for _ in range(count)]
-    operator.output.emit(Batch(results, timestamps))
+    operator.output.emit(RowBatch(results, timestamps))
 
 
 class MapOperator(FunctionOperator):
@@ -92,7 +92,7 @@ class MapOperator(FunctionOperator):
         super().open()
         self._map = MapCall(self, "map")
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Map all records."""
         self._map.run(self, batch)
 
@@ -109,7 +109,7 @@ class FilterOperator(FunctionOperator):
         self._keep = bound_call(self.function, "filter")
         self._as_it_is = self.nothing_is_kept_by(self._keep)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Filter all records."""
         keep, own, unchangeable = self._keep, self.own, UNCHANGEABLE
         self.cursor = cursor = iter(batch.values)
@@ -118,21 +118,21 @@ class FilterOperator(FunctionOperator):
             kept = [(own(value), index) for value, index, scope.key in zip(cursor, numbers, batch.keys) if keep(value)]
             self._emit_kept(batch, kept)
         elif batch.timestamps is None and self._as_it_is:
-            self.output.emit(Batch([value for value in cursor if keep(value)]))
+            self.output.emit(RowBatch([value for value in cursor if keep(value)]))
         elif batch.timestamps is None:
             made = [value if value.__class__ in unchangeable else own(value) for value in cursor if keep(value)]
-            self.output.emit(Batch(made))
+            self.output.emit(RowBatch(made))
         elif self._as_it_is:
             verdicts = [keep(value) for value in cursor]
             stamps = list(compress(batch.timestamps, verdicts))
-            self.output.emit(Batch(list(compress(batch.values, verdicts)), stamps))
+            self.output.emit(RowBatch(list(compress(batch.values, verdicts)), stamps))
         else:
             self._emit_kept(batch, [(own(value), index) for index, value in enumerate(cursor) if keep(value)])
 
-    def _emit_kept(self, batch: Batch, kept: list[tuple[Any, int]]) -> None:
+    def _emit_kept(self, batch: RowBatch, kept: list[tuple[Any, int]]) -> None:
         stamps = batch.timestamps
         values = [value for value, _ in kept]
-        self.output.emit(Batch(values, None if stamps is None else [stamps[index] for _, index in kept]))
+        self.output.emit(RowBatch(values, None if stamps is None else [stamps[index] for _, index in kept]))
 
 
 class FlatMapOperator(FunctionOperator):
@@ -146,7 +146,7 @@ class FlatMapOperator(FunctionOperator):
         super().open()
         self._call = emitting(self.function, "flat_map", 1, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Map all records."""
         flat_map_batch(self, self._call, batch)
 
@@ -164,7 +164,7 @@ class ReduceOperator(FunctionOperator):
         assert self.context.keyed_state is not None
         self._table = value_table(self.context.keyed_state, "_reduce")
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Reduce each record into its key's aggregate."""
         assert batch.keys is not None and self.context.keyed_state is not None
         entries, reduce = self._table.batch_entries, bound_call(self.function, "reduce")
@@ -178,7 +178,7 @@ class ReduceOperator(FunctionOperator):
             results.append(result if result.__class__ in unchangeable else own(result))
         self._table.dirty.update(batch.keys)
         if not self.context.batch_mode:
-            self.output.emit(Batch(results, batch.timestamps))
+            self.output.emit(RowBatch(results, batch.timestamps))
 
     def end_key(self) -> None:
         """In BATCH mode: the aggregate is final."""
@@ -191,7 +191,7 @@ class ReduceOperator(FunctionOperator):
         """Emit the final aggregates."""
         if self._final:
             final, self._final = self._final, []
-            self.output.emit(Batch(final, [MAX_WATERMARK] * len(final)))
+            self.output.emit(RowBatch(final, [MAX_WATERMARK] * len(final)))
 
     def advance_watermark(self, watermark: int) -> None:
         """Results come before the watermark."""

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+_B = TypeVar("_B", bound="Batch")
 
 
-class Batch:
-    """Records in order, with a timestamp each (or none at all) and, behind a ``key_by``, a key each.
+class Batch(Protocol):
+    """Records in order, in some format. Nobody changes a batch they did not make: readers share it."""
+
+    def __len__(self) -> int: ...
+
+    def slice(self: _B, start: int, end: int) -> _B:
+        """The records from ``start`` up to, without, ``end``."""
+
+    def take(self: _B, indices: Sequence[int]) -> _B:
+        """The records at these places, in this order."""
+
+    def rows(self) -> RowBatch:
+        """The same records as objects."""
+
+
+class RowBatch:
+    """Records as Python objects, in order, with a timestamp each (or none at all) and, behind a ``key_by``, a key each.
 
     Batches are shared between readers: nobody changes the lists of a batch they did not make.
     """
@@ -21,8 +39,30 @@ class Batch:
     def __len__(self) -> int:
         return len(self.values)
 
+    def slice(self, start: int, end: int) -> RowBatch:
+        """The records from ``start`` up to, without, ``end``."""
+        stamps, keys = self.timestamps, self.keys
+        return RowBatch(
+            self.values[start:end],
+            None if stamps is None else stamps[start:end],
+            None if keys is None else keys[start:end],
+        )
+
+    def take(self, indices: Sequence[int]) -> RowBatch:
+        """The records at these places, in this order."""
+        values, stamps, keys = self.values, self.timestamps, self.keys
+        return RowBatch(
+            [values[index] for index in indices],
+            None if stamps is None else [stamps[index] for index in indices],
+            None if keys is None else [keys[index] for index in indices],
+        )
+
+    def rows(self) -> RowBatch:
+        """The batch itself."""
+        return self
+
     def __repr__(self) -> str:
-        return f"Batch({self.values!r}, {self.timestamps!r}, {self.keys!r})"
+        return f"RowBatch({self.values!r}, {self.timestamps!r}, {self.keys!r})"
 
 
 class _Mark:

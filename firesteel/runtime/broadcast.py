@@ -15,7 +15,7 @@ from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.state import BroadcastState, MapStateDescriptor, ReadOnlyBroadcastState, State, StateDescriptor
 from firesteel.model.timers import TimeDomain, TimerService
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.process import TimerFiring, run_elements
 from firesteel.runtime.user_function import FunctionOperator
 from firesteel.state.backend import NO_KEY
@@ -152,12 +152,12 @@ class BroadcastOperator(FunctionOperator):
         self._on_broadcast = emitting(self.function, "process_broadcast_element", 2, self.own)
         self._on_element = emitting(self.function, "process_element", 2, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Broadcast records."""
         self.cursor = iter(batch.values)
         run_elements(self, self._on_broadcast, self._writing, None, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the stream."""
         self.cursor = iter(batch.values)
         run_elements(self, self._on_element, self._reading, None, batch)
@@ -182,13 +182,13 @@ class KeyedBroadcastOperator(TimerFiring):
         """The context for records and timers of the keyed stream."""
         return KeyedReadingContext(self, self._states)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Broadcast records: there is no key."""
         self.cursor = iter(batch.values)
         self.scope.key = NO_KEY
         run_elements(self, self._on_broadcast, self._writing, None, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the keyed stream."""
         self.cursor = iter(batch.values)
         run_elements(self, self._on_element, self.element_context, self.scope, batch)

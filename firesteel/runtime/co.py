@@ -8,7 +8,7 @@ from typing import Any
 from firesteel.model.functions import CoFlatMapFunction, CoMapFunction, CoProcessFunction, KeyedCoProcessFunction
 from firesteel.model.functions.adapt import emitting
 from firesteel.runtime.basic import MapCall, flat_map_batch
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.contexts import UnkeyedTimerService
 from firesteel.runtime.operator import Guard, Operator, OperatorContext
 from firesteel.runtime.process import ElementContext, KeyedElementContext, TimerFiring, run_elements
@@ -27,11 +27,11 @@ class CoMapOperator(FunctionOperator):
         super().open()
         self._first, self._second = MapCall(self, "map1"), MapCall(self, "map2")
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the first input."""
         self._first.run(self, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the second input."""
         self._second.run(self, batch)
 
@@ -48,11 +48,11 @@ class CoFlatMapOperator(FunctionOperator):
         self._first = emitting(self.function, "flat_map1", 1, self.own)
         self._second = emitting(self.function, "flat_map2", 1, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the first input."""
         flat_map_batch(self, self._first, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the second input."""
         flat_map_batch(self, self._second, batch)
 
@@ -70,12 +70,12 @@ class CoProcessOperator(FunctionOperator):
         self._first = emitting(self.function, "process_element1", 2, self.own)
         self._second = emitting(self.function, "process_element2", 2, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the first input."""
         self.cursor = iter(batch.values)
         run_elements(self, self._first, self._element_context, None, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the second input."""
         self.cursor = iter(batch.values)
         run_elements(self, self._second, self._element_context, None, batch)
@@ -101,12 +101,12 @@ class KeyedCoProcessOperator(TimerFiring):
         """The context object that the function is given."""
         return CoKeyedElementContext(self.timers, self.side, self.scope)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the first input."""
         self.cursor = iter(batch.values)
         run_elements(self, self._first, self.element_context, self.scope, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the second input."""
         self.cursor = iter(batch.values)
         run_elements(self, self._second, self.element_context, self.scope, batch)
@@ -153,15 +153,15 @@ class InputSelectingOperator(Operator):
         """Open the function."""
         self.inner.open()
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the first input."""
         self._enqueue(0, batch)
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the second input."""
         self._enqueue(1, batch)
 
-    def _enqueue(self, index: int, batch: Batch) -> None:
+    def _enqueue(self, index: int, batch: RowBatch) -> None:
         count = len(batch)
         nothing: list[Any] = [None] * count
         self._waiting[index].extend(zip(batch.values, batch.timestamps or nothing, batch.keys or nothing))
@@ -171,7 +171,7 @@ class InputSelectingOperator(Operator):
         index = self._next_input()
         while index is not None:
             value, stamp, key = self._waiting[index].popleft()
-            batch = Batch([value], None if stamp is None else [stamp], [key])
+            batch = RowBatch([value], None if stamp is None else [stamp], [key])
             self._guard.run(self.inner.process if index == 0 else self.inner.process_second, batch)
             index = self._next_input()
         if self._pending_watermark is not None and not any(self._waiting):

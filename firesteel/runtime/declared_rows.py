@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.types import Row
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import Output
 
 
@@ -46,6 +46,6 @@ class NamingOutput(Output):
         super().__init__(object_reuse)
         self._named = row_namer(names)
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Send records on, as rows."""
-        super().emit(Batch(list(map(self._named, batch.values)), batch.timestamps, batch.keys))
+        super().emit(RowBatch(list(map(self._named, batch.values)), batch.timestamps, batch.keys))

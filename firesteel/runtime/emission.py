@@ -9,7 +9,7 @@ from typing import Any, Final
 from firesteel.common.types import Row
 from firesteel.errors import TypeMismatchError
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import Output
 
 
@@ -42,16 +42,16 @@ class SideBuffer:
                     output.emit_side(name, batch)
 
 
-def split_by_timestamps(values: list[Any], timestamps: list[int | None]) -> list[Batch]:
+def split_by_timestamps(values: list[Any], timestamps: list[int | None]) -> list[RowBatch]:
     """Batches in which either all records have a timestamp or none has."""
     if None not in timestamps:
-        return [Batch(values, timestamps)]  # type: ignore[arg-type]
-    batches: list[Batch] = []
+        return [RowBatch(values, timestamps)]  # type: ignore[arg-type]
+    batches: list[RowBatch] = []
     start = 0
     for end in range(1, len(values) + 1):
         if end == len(values) or (timestamps[end] is None) != (timestamps[start] is None):
             part = None if timestamps[start] is None else timestamps[start:end]
-            batches.append(Batch(values[start:end], part))  # type: ignore[arg-type]
+            batches.append(RowBatch(values[start:end], part))  # type: ignore[arg-type]
             start = end
     return batches
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from firesteel.errors import KeyError_, ProgramError, SerializationError
 from firesteel.model.functions.adapt import describe
 from firesteel.runtime import partitioners
-from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
+from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.frozen_key import FrozenKey, frozen, has_list_key
 from firesteel.runtime.partitioners import Partitioning
@@ -78,7 +78,7 @@ class ChannelWriter:
             self.close_segment()
             self._stamped = stamped
 
-    def add(self, batch: Batch) -> None:
+    def add(self, batch: RowBatch) -> None:
         """Add all records of a batch."""
         self.expect(batch.timestamps is not None)
         self.values.extend(batch.values)
@@ -169,7 +169,7 @@ class Emitter:
         """How many different streams of chunks there are."""
         return self.targets
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Route the records of a batch."""
         raise TypeError("an emitter routes in a subclass")
 
@@ -214,7 +214,7 @@ class SingleTargetEmitter(Emitter):
         super().__init__(place, chunk_records, producer)
         self._target = target
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Add to the one target."""
         self.writers[self._target].add(batch)
 
@@ -226,7 +226,7 @@ class ForwardEmitter(Emitter):
         """One stream of chunks."""
         return 1
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Add to the one target."""
         self.writers[0].add(batch)
 
@@ -245,7 +245,7 @@ class BroadcastEmitter(Emitter):
         """One stream of chunks for all."""
         return 1
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Add for all targets."""
         self.writers[0].add(batch)
 
@@ -267,12 +267,12 @@ class RoundRobinEmitter(Emitter):
         self._turn = turn
         self._next = self.subtask % len(turn)
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Deal the records out: each target gets every n-th, by slicing."""
         count, stamps, keys = len(self._turn), batch.timestamps, batch.keys
         for offset in range(min(count, len(batch))):
             target = self._turn[(self._next + offset) % count]
-            part = Batch(
+            part = RowBatch(
                 batch.values[offset::count],
                 None if stamps is None else stamps[offset::count],
                 None if keys is None else keys[offset::count],
@@ -294,18 +294,13 @@ class RoutingEmitter(Emitter):
         super().__init__(place, chunk_records, producer)
         self._choose = choose
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Route each record."""
         self.cursor = iter(batch.values)
         chosen = self._choose(self.cursor)
         for target in sorted(set(chosen)):
             picked = [index for index, each in enumerate(chosen) if each == target]
-            stamps = batch.timestamps
-            part = Batch(
-                [batch.values[index] for index in picked],
-                None if stamps is None else [stamps[index] for index in picked],
-            )
-            self.writers[target].add(part)
+            self.writers[target].add(batch.take(picked))
 
 
 class HashEmitter(Emitter):
@@ -329,7 +324,7 @@ class HashEmitter(Emitter):
         self._ways = [(each.values.append, each.keys.append, each.timestamps.append) for each in self.writers]
         self._routes: dict[Any, _Route] = {}
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Route each record by its key."""
         if not batch.values:
             return
@@ -345,7 +340,7 @@ class HashEmitter(Emitter):
         if len(self._routes) > _MEMO_LIMIT:
             self._routes.clear()
 
-    def _route(self, batch: Batch) -> None:
+    def _route(self, batch: RowBatch) -> None:
         select, routes = self._select, self._routes
         self.cursor = cursor = iter(batch.values)
         # A plain dict whose misses are caught is quicker than one with __missing__: misses are few.
@@ -383,14 +378,14 @@ class HashEmitter(Emitter):
         route = self._routes[key] = self._ways[subtask_of_key(key, self.targets, self._max_parallelism)]
         return route
 
-    def _route_with_frozen_keys(self, batch: Batch, error: TypeError) -> None:
+    def _route_with_frozen_keys(self, batch: RowBatch, error: TypeError) -> None:
         """A key that is a list becomes a tuple. Only a job that has such keys pays for it, from the first one on."""
         done = len(batch.values) - length_hint(self.cursor) - 1
         if isinstance(self._select, FrozenKey) or not has_list_key(self._select, batch.values[done]):
             refusal = self._refusal(batch.values)
             raise error if refusal is None else refusal from error
         self._select = FrozenKey(self._select)
-        self.emit(Batch(batch.values[done:], None if batch.timestamps is None else batch.timestamps[done:]))
+        self.emit(RowBatch(batch.values[done:], None if batch.timestamps is None else batch.timestamps[done:]))
 
     def _refuse_unstable(self, value: Any) -> None:
         """A selector that gives another key when asked again would tear a key apart."""

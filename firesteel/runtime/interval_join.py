@@ -11,7 +11,7 @@ from firesteel.errors import ProgramError
 from firesteel.model.functions import ProcessJoinFunction
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import SideBuffer, results_of
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
@@ -119,15 +119,15 @@ class IntervalJoinOperator(FunctionOperator):
         self._context = PairContext(self.side)
         self._call: Callable[..., Any] = emitting(self.function, "process_element", 3, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Records of the left stream."""
         self._process(batch, self._buffers[_LEFT], self._buffers[_RIGHT])
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Records of the right stream."""
         self._process(batch, self._buffers[_RIGHT], self._buffers[_LEFT])
 
-    def _process(self, batch: Batch, own: _Buffer, other: _Buffer) -> None:
+    def _process(self, batch: RowBatch, own: _Buffer, other: _Buffer) -> None:
         assert batch.keys is not None
         self.cursor = cursor = iter(batch.values)
         if batch.timestamps is None:
@@ -147,7 +147,7 @@ class IntervalJoinOperator(FunctionOperator):
                 self._backend.scope.key = key
                 self._join(own, value, stamp, partners, values, timestamps)
         self.side.flush(self.output)
-        self.output.emit(Batch(values, timestamps))
+        self.output.emit(RowBatch(values, timestamps))
 
     def _keep(self, own: _Buffer, key: Any, value: Any, stamp: int) -> None:
         known = own.table.entries.get(key)

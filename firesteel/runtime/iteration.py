@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import Operator
 from firesteel.state import codec
 
@@ -46,9 +46,9 @@ class IterationHead(Operator):
         """Whether the last watermark had come already."""
         self._holds_last_watermark = any(states)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Pass records on; keys end here, as behind every operator."""
-        self.output.emit(Batch(batch.values, batch.timestamps))
+        self.output.emit(RowBatch(batch.values, batch.timestamps))
 
     def follow(self, task: LoopTask) -> None:
         """Do what the driver has found out about the loop as a whole."""
@@ -84,7 +84,7 @@ class IterationTail(Operator):
         self.head = head
         self._entries: list[tuple[list[Any], list[int] | None]] = []
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Keep the records until the end of the epoch."""
         self._entries.append((batch.values, batch.timestamps))
 
@@ -94,6 +94,6 @@ class IterationTail(Operator):
         return codec.dumps(entries) if entries else None
 
 
-def unpack(chunk: bytes) -> list[Batch]:
+def unpack(chunk: bytes) -> list[RowBatch]:
     """The records of a chunk that :meth:`IterationTail.take` made."""
-    return [Batch(values, timestamps) for values, timestamps in codec.loads(chunk)]
+    return [RowBatch(values, timestamps) for values, timestamps in codec.loads(chunk)]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo, is_from_outside
 from firesteel.runtime.records import copied_batch
 from firesteel.runtime.remarks import MadeWatermarks
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from firesteel.state.backend import KeyedStateBackend
     from firesteel.state.operator_state import OperatorStateBackend
 
-Receiver = Callable[[Batch], None]
+Receiver = Callable[[RowBatch], None]
 
 
 def never() -> bool:
@@ -67,7 +67,7 @@ class _Receivers:
         self.reading: list[Receiver] = []
         """These never change a record: they can have the same ones."""
 
-    def send(self, batch: Batch) -> None:
+    def send(self, batch: RowBatch) -> None:
         changing, reading = self.changing, self.reading
         for receive in changing if reading else changing[:-1]:
             receive(copied_batch(batch))
@@ -112,13 +112,13 @@ class Output:
         self._watermark_receivers.append(on_watermark)
         self._status_receivers.append(on_status)
 
-    def emit(self, batch: Batch) -> None:
+    def emit(self, batch: RowBatch) -> None:
         """Send records on. An empty batch is nothing."""
         if batch.values:
             self.records_out += len(batch.values)
             self._main.send(batch)
 
-    def emit_side(self, tag_name: str, batch: Batch) -> None:
+    def emit_side(self, tag_name: str, batch: RowBatch) -> None:
         """Send records to a side output; nobody listening is fine, and remembered."""
         if not batch.values:
             return
@@ -208,10 +208,10 @@ class Operator(ABC):
         return None
 
     @abstractmethod
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Take records of the first (or only) input."""
 
-    def process_second(self, batch: Batch) -> None:
+    def process_second(self, batch: RowBatch) -> None:
         """Take records of the second input."""
         raise TypeError(f"{type(self).__name__} has one input only")
 
@@ -294,7 +294,7 @@ class Guard:
         self.info = info
         self._holder = holder
 
-    def run(self, process: Receiver, batch: Batch) -> None:
+    def run(self, process: Receiver, batch: RowBatch) -> None:
         """Process a batch; an error names the record, which the holder's ``cursor`` gives away."""
         holder = self._holder
         holder.cursor = None
@@ -318,7 +318,7 @@ class Guard:
                 raise
             raise OperatorFailure.of(self.info, error) from error
 
-    def _failing_record(self, batch: Batch) -> tuple[Any, ...]:
+    def _failing_record(self, batch: RowBatch) -> tuple[Any, ...]:
         cursor = self._holder.cursor
         if cursor is None:
             return ()
@@ -336,14 +336,14 @@ class ChainLink:
         keyed = operator.context.keyed_state
         self._begin_batch = keyed.begin_batch if keyed is not None and keyed.takes_batches else None
 
-    def receive(self, batch: Batch) -> None:
+    def receive(self, batch: RowBatch) -> None:
         """Records for the first input."""
         self.records_in += len(batch.values)
         if self._begin_batch is not None:
             self._guard.call(self._begin_batch, batch.keys or ())
         self._guard.run(self.operator.process, batch)
 
-    def receive_second(self, batch: Batch) -> None:
+    def receive_second(self, batch: RowBatch) -> None:
         """Records for the second input."""
         self.records_in += len(batch.values)
         if self._begin_batch is not None:

@@ -12,7 +12,7 @@ from firesteel.model.functions import KeyedProcessFunction, ProcessFunction
 from firesteel.model.functions.adapt import emitting
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.timers import TimeDomain, TimerService
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.contexts import KeyedTimerService, UnkeyedTimerService
 from firesteel.runtime.emission import USUAL_RESULTS, SideBuffer, results_of, split_by_timestamps
 from firesteel.runtime.records import UNCHANGEABLE
@@ -90,7 +90,7 @@ class ProcessOperator(FunctionOperator):
         super().open()
         self._call = emitting(self.function, "process_element", 2, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Call the function for each record."""
         self.cursor = iter(batch.values)
         run_elements(self, self._call, self.element_context, None, batch)
@@ -180,13 +180,13 @@ class KeyedProcessOperator(TimerFiring):
         super().open()
         self._call = emitting(self.function, "process_element", 2, self.own)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Call the function for each record, with the record's key in scope."""
         self.cursor = iter(batch.values)
         run_elements(self, self._call, self.element_context, self.scope, batch)
 
 
-def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: KeyScope | None, batch: Batch) -> None:
+def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: KeyScope | None, batch: RowBatch) -> None:
     """Call ``process_element`` for each record and emit what it gives.
 
     The hot path of stateful programs. ``operator.cursor`` must be the iterator over the batch's values.
@@ -201,7 +201,7 @@ def run_elements(operator: FunctionOperator, call: Call, context: Any, scope: Ke
             made = [result for value, scope.key in zip(cursor, keys) for result in call(value, context)]
         else:
             made = _emitted(operator, call, context, scope, zip(cursor, keys))
-        results = _sorted_out(made, operator.side) if OutputTag.made else Batch(made)
+        results = _sorted_out(made, operator.side) if OutputTag.made else RowBatch(made)
     else:
         results = _called_and_sorted(operator, call, context, scope, zip(cursor, _stamps(batch), keys))
         if batch.timestamps is None:
@@ -235,7 +235,7 @@ def _emitted(
 
 def _called_and_sorted(
     operator: FunctionOperator, call: Call, context: Any, scope: KeyScope, elements: Iterable[tuple[Any, Any, Any]]
-) -> Batch:
+) -> RowBatch:
     """The results of a function of any kind, with the timestamps of their records; tagged ones go to the side."""
     values: list[Any] = []
     timestamps: list[int] = []
@@ -258,18 +258,18 @@ def _called_and_sorted(
                 else:
                     append(result if result.__class__ in unchangeable else own(result))
                     append_stamp(context.current_timestamp)
-    return Batch(values, timestamps)
+    return RowBatch(values, timestamps)
 
 
-def _stamps(batch: Batch) -> Iterable[Any]:
+def _stamps(batch: RowBatch) -> Iterable[Any]:
     return repeat(None) if batch.timestamps is None else batch.timestamps
 
 
-def _sorted_out(results: list[Any], side: SideBuffer) -> Batch:
+def _sorted_out(results: list[Any], side: SideBuffer) -> RowBatch:
     """What is not tagged. Needed once in a process: when the first tag was made while these results were."""
     for result in filter(is_tagged, results):
         side.add(result[0], result[1], None)
-    return Batch([result for result in results if not is_tagged(result)])
+    return RowBatch([result for result in results if not is_tagged(result)])
 
 
 def is_tagged(result: Any) -> bool:

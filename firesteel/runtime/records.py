@@ -24,7 +24,7 @@ from typing import Any, Final
 
 from firesteel.common.types import Row, copy_row
 from firesteel.errors import SerializationError
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 
 Memo = dict[int, Any]
 
@@ -92,10 +92,10 @@ def all_copied(values: list[Any]) -> list[Any]:
     return values if unchangeable(values) else [copied(value) for value in values]
 
 
-def copied_batch(batch: Batch) -> Batch:
+def copied_batch(batch: RowBatch) -> RowBatch:
     """A batch that shares nothing that can change with another."""
     values = all_copied(batch.values)
-    return batch if values is batch.values else Batch(values, batch.timestamps, batch.keys)
+    return batch if values is batch.values else RowBatch(values, batch.timestamps, batch.keys)
 
 
 # ---- how values of a class are copied ------------------------------------------------------------------------------

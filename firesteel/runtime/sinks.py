@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.errors import ProgramError
 from firesteel.model.functions import SinkFunction
 from firesteel.model.sink import Sink, SinkWriter, WriterContext
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.user_function import FunctionOperator
@@ -43,7 +43,7 @@ class SinkFunctionOperator(FunctionOperator):
     def __init__(self, function: SinkFunction) -> None:
         super().__init__(function)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Hand over each record."""
         context = SinkContext(self)
         invoke = self.function.invoke
@@ -74,7 +74,7 @@ class SinkWriterOperator(Operator):
         self._writer = self._sink.create_writer()
         self._writer.open(SubtaskRuntimeContext(self.context), self._restored)
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Write each record."""
         assert self._writer is not None
         write, context = self._writer.write, WriterContext(None, self.watermark, self.context.clock.now)
@@ -136,7 +136,7 @@ class CollectOperator(Operator):
         self._convert = convert
         self._values: list[Any] = []
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Keep the records until the end of the epoch."""
         if self._convert is None:
             self._values.extend(batch.values)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import split_by_timestamps
 from firesteel.runtime.operator import ChainLink
 from firesteel.state.one_key import OneKeyBackend
@@ -37,7 +37,7 @@ class SortedInput:
         self.inputs = frozenset(inputs)
         self.done = False
 
-    def add(self, input_index: int, batch: Batch, size: int) -> None:
+    def add(self, input_index: int, batch: RowBatch, size: int) -> None:
         """Take records of an input; ``size`` is about their number of bytes."""
         assert batch.keys is not None
         self._head.call(self._sorter.add, input_index, batch.values, batch.timestamps, batch.keys, size)
@@ -65,7 +65,7 @@ class SortedInput:
             self._key = piece.key
         receive = self._head.receive if piece.input_index == 0 else self._head.receive_second
         for batch in split_by_timestamps(piece.values, piece.stamps):
-            receive(Batch(batch.values, batch.timestamps, [piece.key] * len(batch)))
+            receive(RowBatch(batch.values, batch.timestamps, [piece.key] * len(batch)))
 
     def _end_key(self) -> None:
         if self._key is _NO_KEY_YET:

@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common import WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSplit
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.input_gate import combine
 from firesteel.runtime.operator import Operator, OperatorContext
@@ -86,7 +86,7 @@ class SourceOperator(Operator):
             runtime = SubtaskRuntimeContext(context)
             self._reader.open(ReaderContext(context.subtask_index, context.parallelism, runtime))
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """A source has no input."""
         raise TypeError("a source has no input")
 
@@ -135,7 +135,7 @@ class SourceOperator(Operator):
                 if result.values:
                     as_they_are = self._reader.gives_away or self.context.object_reuse
                     values = result.values if as_they_are else all_copied(result.values)
-                    self._emit(split.split_id, Batch(values, result.timestamps))
+                    self._emit(split.split_id, RowBatch(values, result.timestamps))
                 if result.finished:
                     self._ended_splits.add(split.split_id)
                 elif result.values:
@@ -161,7 +161,7 @@ class SourceOperator(Operator):
                 self.output.emit_status(False)
                 for start in range(0, len(entry[1]), self._batch_records):
                     end = start + self._batch_records
-                    self._emit("", Batch(entry[1][start:end], entry[2] and entry[2][start:end]))
+                    self._emit("", RowBatch(entry[1][start:end], entry[2] and entry[2][start:end]))
             elif self.context.batch_mode:
                 continue
             elif entry[0] == "watermark":
@@ -170,14 +170,14 @@ class SourceOperator(Operator):
                 self.output.emit_status(entry[0] == "idle")
         self._listen({"": report.records > 0})
 
-    def _emit(self, split_id: str, batch: Batch) -> None:
+    def _emit(self, split_id: str, batch: RowBatch) -> None:
         if self._ingestion_time:
-            batch = Batch(batch.values, [self.context.clock.now] * len(batch))
+            batch = RowBatch(batch.values, [self.context.clock.now] * len(batch))
         if self._strategy is None:
             self.output.emit(batch)
             return
         run = self._run_of(split_id)
-        stamped = Batch(batch.values, run.stamp(batch.values, batch.timestamps))
+        stamped = RowBatch(batch.values, run.stamp(batch.values, batch.timestamps))
         if stamped.timestamps:
             self._newest = max(self._newest, stamped.timestamps[-1])
         if run.wake():

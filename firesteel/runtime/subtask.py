@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import END, IDLE, Batch
+from firesteel.runtime.batch import END, IDLE, RowBatch
 from firesteel.runtime.declared_rows import NamingOutput
 from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emitter, unpicklable
 from firesteel.runtime.failure import OperatorInfo
@@ -322,11 +322,11 @@ class ChainInstance:
             receive = self._receiver(input_index, len(payload) // max(1, len(entries)))
             for entry in entries:
                 if entry.__class__ is tuple:
-                    receive(Batch(*entry))
+                    receive(RowBatch(*entry))
                 else:
                     self._take_mark(channel, entry)
 
-    def _receiver(self, input_index: int, size: int) -> Callable[[Batch], None]:
+    def _receiver(self, input_index: int, size: int) -> Callable[[RowBatch], None]:
         """What takes the batches of an input; ``size`` is about how many bytes each has."""
         if self._sorted is not None and input_index in self._sorted.inputs:
             sorted_input = self._sorted

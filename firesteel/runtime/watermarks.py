@@ -10,7 +10,7 @@ from firesteel.common import WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
 from firesteel.errors import TypeMismatchError
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.idleness import SilenceClock
 from firesteel.runtime.operator import Operator, OperatorContext
 from firesteel.runtime.remarks import MadeWatermarks
@@ -99,7 +99,7 @@ class StrategyRun:
         self._news = True
         return was_idle
 
-    def run(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
+    def run(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
         """Pass stamped records on, with the watermarks that they cause."""
         if self._silent_until_the_end:
             emit(batch)
@@ -110,7 +110,7 @@ class StrategyRun:
         else:
             self._run_whole(batch, emit, advance)
 
-    def _run_whole(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
+    def _run_whole(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
         """For generators that never speak in between: only the size of batches cuts."""
         stamps, seen = batch.timestamps, self._on_timestamps
         assert stamps is not None and seen is not None
@@ -120,12 +120,11 @@ class StrategyRun:
             return
         for start in range(0, len(batch), self._batch_records):
             end = start + self._batch_records
-            part = stamps[start:end]
-            seen(part)
-            emit(Batch(batch.values[start:end], part, batch.keys and batch.keys[start:end]))
+            seen(stamps[start:end])
+            emit(batch.slice(start, end))
             self._ask(advance)
 
-    def _run_by_event(self, batch: Batch, emit: Callable[[Batch], None], advance: Callable[[int], None]) -> None:
+    def _run_by_event(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
         values, stamps, output, on_event = batch.values, batch.timestamps, self.output, self._generator.on_event
         limit = self._batch_records if self._interval is None else len(values)
         start = 0
@@ -135,8 +134,7 @@ class StrategyRun:
                 self._generator.on_periodic_emit(output)
             elif not output.changed and index < len(values):
                 continue
-            part = None if stamps is None else stamps[start:index]
-            emit(Batch(values[start:index], part, batch.keys and batch.keys[start:index]))
+            emit(batch.slice(start, index))
             start = index
             self._announce(advance)
         if self._interval is None:
@@ -225,14 +223,14 @@ class TimestampsAndWatermarksOperator(Operator):
         if states:
             self._run.restore(min(states, key=lambda state: state[1]))
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Stamp records and send them on with watermarks between them."""
         self._heard = True
         self.cursor = iter(batch.values)
         stamps = self._run.stamp(self.cursor, batch.timestamps)
         if self._run.wake():
             self.output.emit_status(False)
-        self._run.run(Batch(batch.values, stamps), self.output.emit, self._advance)
+        self._run.run(RowBatch(batch.values, stamps), self.output.emit, self._advance)
 
     def _advance(self, watermark: int) -> None:
         self.watermark = watermark

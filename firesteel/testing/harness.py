@@ -25,7 +25,7 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.plan.job_plan import PlannedOperator
 from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime import partitioners
-from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry
+from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.input_gate import EdgeName
 from firesteel.runtime.operator import Clock, Operator
@@ -236,13 +236,13 @@ class _Harness:
 
     # ---- out -----------------------------------------------------------------------------------------------------
 
-    def _take_records(self, batch: Batch) -> None:
+    def _take_records(self, batch: RowBatch) -> None:
         self._output.extend(_records(batch))
 
     def _take_watermark(self, watermark: int) -> None:
         self._output.append(OutputWatermark(watermark))
 
-    def _take_side_records(self, tag_name: str, batch: Batch) -> None:
+    def _take_side_records(self, tag_name: str, batch: RowBatch) -> None:
         self._side_outputs.setdefault(tag_name, []).extend(_records(batch))
 
     def output(self) -> list[OutputRecord | OutputWatermark]:
@@ -297,7 +297,7 @@ class _Harness:
         return self._running().head.operator.context.metrics.snapshot()
 
 
-def _records(batch: Batch) -> list[OutputRecord]:
+def _records(batch: RowBatch) -> list[OutputRecord]:
     stamps: Sequence[int | None] = batch.timestamps or [None] * len(batch.values)
     return [OutputRecord(value, stamp) for value, stamp in zip(batch.values, stamps, strict=True)]
 

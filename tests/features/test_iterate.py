@@ -24,7 +24,7 @@ from firesteel.errors import ConfigurationError, JobFailedError, ProgramError, U
 from firesteel.execution.clock import use_clock
 from firesteel.model.functions.adapt import as_map_function
 from firesteel.runtime.basic import MapOperator
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.testing import CRASH, EPOCH_CUT, element, watermark
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.scripts import checkpoint_each_epoch, recovering, scripted
@@ -218,11 +218,11 @@ def test_max_wait_warns_that_it_has_no_effect(env: StreamExecutionEnvironment) -
 
 
 class EmitsWhenItEnds(MapOperator):
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         return None
 
     def finish(self) -> None:
-        self.output.emit(Batch([1]))
+        self.output.emit(RowBatch([1]))
 
 
 def test_an_operator_that_feeds_back_after_the_end_is_an_error(env: StreamExecutionEnvironment) -> None:

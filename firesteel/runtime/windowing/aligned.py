@@ -12,7 +12,7 @@ from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK
 from firesteel.model.windows import TimeWindow
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.contents import CONTENTS, Fold
@@ -54,7 +54,7 @@ class SlotOperator(WindowOperatorBase):
 
     # ---- records -----------------------------------------------------------------------------------------------
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Put each record into its slot."""
         assert batch.keys is not None
         self.cursor = iter(batch.values)

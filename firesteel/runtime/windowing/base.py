@@ -11,7 +11,7 @@ from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.model.assigners import MergingWindowAssigner
 from firesteel.model.functions import Function
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.emission import results_of
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
@@ -199,7 +199,7 @@ class WindowOperatorBase(FunctionOperator):
         """Send on what has been emitted."""
         self.side.flush(self.output)
         if self._values:
-            batch = Batch(self._values, self._timestamps)
+            batch = RowBatch(self._values, self._timestamps)
             self._values, self._timestamps = [], []
             self.output.emit(batch)
 

@@ -13,7 +13,7 @@ from typing import Any
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.model.triggers import CountTrigger, PurgingTrigger, TriggerResult
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.contexts import due_timers, is_due
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.windowing.base import WindowOperatorBase
@@ -59,7 +59,7 @@ class WindowOperator(WindowOperatorBase):
 
     # ---- records -----------------------------------------------------------------------------------------------
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Put each record into its windows and ask the trigger."""
         assert batch.keys is not None
         self.cursor = cursor = iter(batch.values)

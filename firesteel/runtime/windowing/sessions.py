@@ -13,7 +13,7 @@ from typing import Any
 
 from firesteel.model.assigners import EventTimeSessionWindows, ProcessingTimeSessionWindows
 from firesteel.model.windows import TimeWindow
-from firesteel.runtime.batch import Batch
+from firesteel.runtime.batch import RowBatch
 from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.windowing.base import WindowOperatorBase
 from firesteel.runtime.windowing.contents import NO_FOLD, AllRecords
@@ -70,7 +70,7 @@ class SessionWindowOperator(WindowOperatorBase):
 
     # ---- records -----------------------------------------------------------------------------------------------
 
-    def process(self, batch: Batch) -> None:
+    def process(self, batch: RowBatch) -> None:
         """Fold each record into the session it belongs to."""
         keys, stamps = batch.keys, batch.timestamps
         assert keys is not None
