@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
-from firesteel.datastream import unexecuted
 from firesteel.execution.spark.session import settings_for
+from firesteel.plan import unexecuted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import firesteel.pyflink
-from firesteel.datastream import unexecuted
-from firesteel.datastream.error_display import show_error
 from firesteel.errors import ConfigurationError, FiresteelError, program_part
+from firesteel.plan import unexecuted
+from firesteel.pyflink.error_display import show_error
 
 __all__ = ["ProgramFailedError", "run_program"]
 

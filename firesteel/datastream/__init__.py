@@ -26,7 +26,6 @@ from firesteel.datastream.data_stream import (
     KeyedStream,
     WindowedStream,
 )
-from firesteel.datastream.error_display import install_display as _install_display
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from firesteel.datastream.functions import (
@@ -79,6 +78,7 @@ from firesteel.datastream.window import (
     Window,
     WindowAssigner,
 )
+from firesteel.pyflink.error_display import install_display as _install_display
 
 __all__ = [
     # programs and streams

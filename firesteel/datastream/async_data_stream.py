@@ -8,8 +8,8 @@ from typing import Any
 
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.stream import DataStream
 from firesteel.model.functions import AsyncFunction, AsyncRetryStrategy
 from firesteel.model.functions.adapt import as_async_function
 from firesteel.runtime.async_wait import AsyncWaitOperator

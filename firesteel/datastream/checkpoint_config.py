@@ -8,7 +8,7 @@ from firesteel.common import options
 from firesteel.common.config_options import BooleanValue, ConfigOption, DurationValue
 from firesteel.common.configuration import Configuration
 from firesteel.common.time import Duration, TimeLength, to_milliseconds
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.datastream.checkpoint_storage import CheckpointStorage, FileSystemCheckpointStorage
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.warnings import warn_once
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.errors import UnsupportedError
 
 

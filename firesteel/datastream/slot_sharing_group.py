@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import total_ordering
 
 from firesteel.common.warnings import warn_once
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.errors import ConfigurationError
 
 _KIBI = 1024

@@ -8,7 +8,7 @@ from enum import Enum
 from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.warnings import warn_once
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.datastream.checkpoint_storage import FileSystemCheckpointStorage, JobManagerCheckpointStorage
 from firesteel.errors import UnsupportedError
 

@@ -12,16 +12,17 @@ from firesteel.common import options
 from firesteel.common.configuration import Configuration
 from firesteel.common.job_client import JobClient
 from firesteel.common.job_execution_result import JobExecutionResult
-from firesteel.datastream import arguments, unexecuted
-from firesteel.datastream.cache import CachedDataStream, CacheSink
-from firesteel.datastream.driver_sinks import PrintSink
-from firesteel.datastream.environment_settings import EnvironmentSettings
-from firesteel.datastream.environment_sources import EnvironmentSources
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.cache import CachedDataStream, CacheSink
+from firesteel.datastream._internal.driver_sinks import PrintSink
+from firesteel.datastream._internal.environment_settings import EnvironmentSettings
+from firesteel.datastream._internal.environment_sources import EnvironmentSources
+from firesteel.datastream._internal.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
-from firesteel.datastream.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.errors import FiresteelError, ProgramError, interrupted
 from firesteel.model.source import Boundedness
+from firesteel.plan import unexecuted
 from firesteel.plan.compiler import CompileSettings, compile_graph
 from firesteel.plan.executor import DriverSink, executor_for
 from firesteel.plan.explain import execution_plan_json, explain_text

@@ -107,6 +107,17 @@ def mutual_imports(modules: list[Source]) -> list[str]:
     return sorted(f"{a} <-> {b}" for a, b in edges if b is not None and a < b and (b, a) in edges)
 
 
+def foreign_internals(modules: list[Source]) -> list[str]:
+    """Imports of what another package keeps in its ``_internal``."""
+    found = []
+    for module in modules:
+        for line, imported in imports(module):
+            owner, inside, _ = imported.partition("._internal")
+            if inside and not f"{module.name}.".startswith(f"{owner}."):
+                found.append(f"{module.name}:{line} imports {imported}")
+    return found
+
+
 def spark_imports(modules: list[Source]) -> list[str]:
     """Imports of Spark outside the layers that carry jobs to it."""
     return [

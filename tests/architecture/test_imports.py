@@ -23,6 +23,10 @@ def test_neighbours_do_not_import_each_other_both_ways() -> None:
     assert rules.mutual_imports(rules.sources()) == []
 
 
+def test_what_a_package_keeps_inside_is_imported_by_itself_only() -> None:
+    assert rules.foreign_internals(rules.sources()) == []
+
+
 def test_only_execution_and_connectors_import_spark() -> None:
     assert rules.spark_imports(rules.sources()) == []
 
@@ -83,6 +87,13 @@ def test_neighbours_that_import_each_other_are_found() -> None:
     back = Source("firesteel.datastream.b", "from firesteel import table")
     assert rules.mutual_imports([there]) == []
     assert rules.mutual_imports([there, back]) == ["datastream <-> table"]
+
+
+def test_what_another_package_keeps_inside_is_found() -> None:
+    text = "from firesteel.datastream._internal.fields import RollingField"
+    assert len(rules.foreign_internals([Source("firesteel.cep.pattern", text)])) == 1
+    assert len(rules.foreign_internals([Source("firesteel.datastreams", text)])) == 1
+    assert rules.foreign_internals([Source("firesteel.datastream.window", text)]) == []
 
 
 def test_a_package_without_a_layer_is_found() -> None:

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firesteel.common import Row, Tuple, Types
-from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, KeyAndMeasure, SumFunction
-from firesteel.datastream.fields import RollingField, declared_field_type
+from firesteel.datastream._internal.aggregations import ExtremeByFunction, ExtremeFunction, KeyAndMeasure, SumFunction
+from firesteel.datastream._internal.fields import RollingField, declared_field_type
 from firesteel.errors import ConfigurationError, TypeMismatchError
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from firesteel.common import Instant, Row, Types
 from firesteel.common.declared_form import declared_form
-from firesteel.datastream.formatting import LineFormat
+from firesteel.datastream._internal.formatting import LineFormat
 from firesteel.errors import TypeMismatchError
 
 GOLDENS = json.loads((Path(__file__).parents[2] / "flink_goldens" / "values.json").read_text(encoding="utf-8"))

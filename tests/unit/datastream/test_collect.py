@@ -10,7 +10,7 @@ import pytest
 
 from firesteel.common import CompletableFuture
 from firesteel.datastream import CloseableIterator, DataStream, StreamExecutionEnvironment
-from firesteel.datastream.collect import ResultBuffer
+from firesteel.datastream._internal.collect import ResultBuffer
 from firesteel.errors import JobFailedError
 from tests.unit.datastream.recording import FinishedClient, RecordingExecutor
 

@@ -27,8 +27,8 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
     TimeCharacteristic,
 )
-from firesteel.datastream.cache import CachedDataStream
-from firesteel.datastream.environment_settings import _usable_cores
+from firesteel.datastream._internal.cache import CachedDataStream
+from firesteel.datastream._internal.environment_settings import _usable_cores
 from firesteel.datastream.functions import ParallelSourceFunction
 from firesteel.errors import ConfigurationError, FiresteelError, ProgramError, TypeMismatchError
 from firesteel.plan.graph import SourceTransformation
@@ -87,7 +87,7 @@ def test_parallelism_is_set_or_sparks_or_the_machines(monkeypatch: pytest.Monkey
 
 def test_cores_that_a_container_does_not_give_do_not_count(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     quota = tmp_path / "cpu.max"
-    monkeypatch.setattr("firesteel.datastream.environment_settings._CPU_QUOTA", quota)
+    monkeypatch.setattr("firesteel.datastream._internal.environment_settings._CPU_QUOTA", quota)
     cores = _usable_cores()
     for text, expected in [
         ("max 100000", cores),
@@ -153,7 +153,7 @@ def test_sources(env: StreamExecutionEnvironment, make: Any, name: str, single: 
     ],
 )
 def test_callables_as_sources(function: Any, collected: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    from firesteel.datastream.environment_sources import _of_callable
+    from firesteel.datastream._internal.environment_sources import _of_callable
 
     class Context:
         def __init__(self) -> None:
@@ -168,7 +168,7 @@ def test_callables_as_sources(function: Any, collected: list[int], monkeypatch: 
 
 
 def test_a_cancelled_iterable_stops_emitting() -> None:
-    from firesteel.datastream.environment_sources import _of_callable
+    from firesteel.datastream._internal.environment_sources import _of_callable
 
     function = _of_callable(lambda: iter(int, 1))  # without end
 

@@ -22,7 +22,7 @@ from firesteel.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
-from firesteel.datastream.keyed_stream import ProcessFunctionOnKeys
+from firesteel.datastream._internal.keyed_stream import ProcessFunctionOnKeys
 from firesteel.datastream.state import ValueStateDescriptor
 from firesteel.errors import ConfigurationError, FiresteelError, ProgramError
 from firesteel.plan.graph import PartitionTransformation

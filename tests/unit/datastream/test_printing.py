@@ -12,8 +12,8 @@ import pytest
 from firesteel.common import Row, RowKind, Types
 from firesteel.common.typeinfo import ExternalTypeInfo
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.driver_sinks import PrintSink
-from firesteel.datastream.formatting import LineFormat
+from firesteel.datastream._internal.driver_sinks import PrintSink
+from firesteel.datastream._internal.formatting import LineFormat
 from firesteel.errors import TypeMismatchError
 from tests.unit.datastream.recording import RecordingExecutor
 

@@ -11,12 +11,12 @@ from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
 from firesteel.common.warnings import warn_once
 from firesteel.common.watermark_strategy import WatermarkStrategy
-from firesteel.datastream import arguments
-from firesteel.datastream.fields import declared_field_type
-from firesteel.datastream.hints import ON_DATA_STREAM, StreamHints
-from firesteel.datastream.operator_settings import OperatorSettings
-from firesteel.datastream.outputs import StreamOutputs
-from firesteel.datastream.repartitioning import Repartitioning, adapted_key
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.fields import declared_field_type
+from firesteel.datastream._internal.hints import ON_DATA_STREAM, StreamHints
+from firesteel.datastream._internal.operator_settings import OperatorSettings
+from firesteel.datastream._internal.outputs import StreamOutputs
+from firesteel.datastream._internal.repartitioning import Repartitioning, adapted_key
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.model.assigners import WindowAssigner
 from firesteel.model.functions import (
@@ -47,14 +47,14 @@ from firesteel.runtime.process import ProcessOperator
 from firesteel.runtime.watermarks import TimestampsAndWatermarksOperator
 
 if TYPE_CHECKING:
-    from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
-    from firesteel.datastream.cache import CachedDataStream
-    from firesteel.datastream.connected_streams import ConnectedStreams
-    from firesteel.datastream.iterations import IterativeStream
-    from firesteel.datastream.joined_streams import CoGroupedStreams, JoinedStreams
-    from firesteel.datastream.keyed_stream import KeyedStream
+    from firesteel.datastream._internal.broadcast_streams import BroadcastConnectedStream, BroadcastStream
+    from firesteel.datastream._internal.cache import CachedDataStream
+    from firesteel.datastream._internal.connected_streams import ConnectedStreams
+    from firesteel.datastream._internal.iterations import IterativeStream
+    from firesteel.datastream._internal.joined_streams import CoGroupedStreams, JoinedStreams
+    from firesteel.datastream._internal.keyed_stream import KeyedStream
+    from firesteel.datastream._internal.windowed_stream import AllWindowedStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-    from firesteel.datastream.windowed_stream import AllWindowedStream
 
 
 class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
@@ -243,8 +243,8 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
         Keyed streams connected with keyed ones share state between both inputs. A stream connected with a
         :class:`BroadcastStream` reads broadcast state.
         """
-        from firesteel.datastream.broadcast_streams import BroadcastConnectedStream, BroadcastStream
-        from firesteel.datastream.connected_streams import ConnectedStreams
+        from firesteel.datastream._internal.broadcast_streams import BroadcastConnectedStream, BroadcastStream
+        from firesteel.datastream._internal.connected_streams import ConnectedStreams
 
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
@@ -262,7 +262,7 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
         :param max_wait: No effect, warns: Flink ends a loop when nothing has come back for so long, which may lose
             records. Here a loop ends when its input has ended and nothing goes round any more.
         """
-        from firesteel.datastream.iterations import IterativeStream
+        from firesteel.datastream._internal.iterations import IterativeStream
 
         if max_wait is not None:
             to_milliseconds(max_wait)
@@ -289,7 +289,7 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
             composite key. Keys are strings, numbers, tuples, frozen dataclasses: hashable by value.
         :param key_type: Declares the type of the keys; taken from the stream's type for names and positions.
         """
-        from firesteel.datastream.keyed_stream import KeyedStream
+        from firesteel.datastream._internal.keyed_stream import KeyedStream
 
         key = adapted_key("key_by", key_selector)
         arguments.type_information("key_by", "key_type", key_type)
@@ -305,13 +305,13 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
 
             sums.window_all(TumblingEventTimeWindows.of(Time.minutes(1))).max_by(1)
         """
-        from firesteel.datastream.windowed_stream import AllWindowedStream
+        from firesteel.datastream._internal.windowed_stream import AllWindowedStream
 
         return AllWindowedStream(self, window_assigner)
 
     def time_window_all(self, size: TimeLength, slide: TimeLength | None = None) -> AllWindowedStream:
         """Windows of so much time, in a single subtask: see :meth:`KeyedStream.time_window`."""
-        from firesteel.datastream.windowed_stream import AllWindowedStream, time_windows
+        from firesteel.datastream._internal.windowed_stream import AllWindowedStream, time_windows
 
         characteristic = self.get_execution_environment().get_stream_time_characteristic()
         return AllWindowedStream(self, time_windows(characteristic, size, slide))
@@ -321,19 +321,19 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
 
         :param slide: Every how many records the window fires, for the last ``size`` of them; 0: each counts once.
         """
-        from firesteel.datastream.windowed_stream import count_window_all
+        from firesteel.datastream._internal.windowed_stream import count_window_all
 
         return count_window_all(self, size, slide)
 
     def join(self, other_stream: DataStream) -> JoinedStreams:
         """Join with another stream by key in windows; follow with ``where``, ``equal_to``, ``window`` and ``apply``."""
-        from firesteel.datastream.joined_streams import JoinedStreams
+        from firesteel.datastream._internal.joined_streams import JoinedStreams
 
         return JoinedStreams(self, other_stream)
 
     def co_group(self, other_stream: DataStream) -> CoGroupedStreams:
         """Meet another stream by key in windows; follow with ``where``, ``equal_to``, ``window`` and ``apply``."""
-        from firesteel.datastream.joined_streams import CoGroupedStreams
+        from firesteel.datastream._internal.joined_streams import CoGroupedStreams
 
         return CoGroupedStreams(self, other_stream)
 
@@ -415,7 +415,7 @@ class DataStream(OperatorSettings, Repartitioning, StreamOutputs, StreamHints):
 
         The records are kept in the memory of the driver until :meth:`CachedDataStream.invalidate`.
         """
-        from firesteel.datastream.cache import CachedDataStream
+        from firesteel.datastream._internal.cache import CachedDataStream
 
         return CachedDataStream(self._environment, self._operator("cache"))
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.common.warnings import warn_once
-from firesteel.datastream import arguments
-from firesteel.datastream.aggregations import ExtremeByFunction, ExtremeFunction, SumFunction
-from firesteel.datastream.fields import RollingField, declared_field_type
-from firesteel.datastream.hints import ON_WINDOWED_STREAM, StreamHints
-from firesteel.datastream.time_characteristic import TimeCharacteristic
-from firesteel.datastream.window_functions import (
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.aggregations import ExtremeByFunction, ExtremeFunction, SumFunction
+from firesteel.datastream._internal.fields import RollingField, declared_field_type
+from firesteel.datastream._internal.hints import ON_WINDOWED_STREAM, StreamHints
+from firesteel.datastream._internal.window_functions import (
     as_apply_function,
     as_process_window_function,
     check_second_function,
 )
+from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.model.assigners import (
     GlobalWindows,
@@ -46,8 +46,8 @@ from firesteel.model.triggers import CountTrigger, PurgingTrigger, Trigger
 from firesteel.runtime.windowing import WindowSpec, make_window_operator
 
 if TYPE_CHECKING:
-    from firesteel.datastream.keyed_stream import KeyedStream
-    from firesteel.datastream.stream import DataStream
+    from firesteel.datastream._internal.keyed_stream import KeyedStream
+    from firesteel.datastream._internal.stream import DataStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _W = TypeVar("_W", bound="_Windows")

@@ -15,8 +15,8 @@ from firesteel.runtime import partitioners
 from firesteel.runtime.partitioners import Partitioning
 
 if TYPE_CHECKING:
-    from firesteel.datastream.broadcast_streams import BroadcastStream
-    from firesteel.datastream.stream import DataStream
+    from firesteel.datastream._internal.broadcast_streams import BroadcastStream
+    from firesteel.datastream._internal.stream import DataStream
     from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 
@@ -79,7 +79,7 @@ class Repartitioning(ABC):
         stream = self._partition("broadcast()", Partitioning(partitioners.BROADCAST))
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
             return stream
-        from firesteel.datastream.broadcast_streams import BroadcastStream
+        from firesteel.datastream._internal.broadcast_streams import BroadcastStream
 
         descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         return BroadcastStream(stream, descriptors)  # type: ignore[arg-type]  # None among several is refused there
@@ -108,7 +108,7 @@ class Repartitioning(ABC):
 
     def _partition(self, name: str, partitioning: Partitioning) -> DataStream:
         """A partition node behind this stream; one that is there already is replaced."""
-        from firesteel.datastream.stream import DataStream
+        from firesteel.datastream._internal.stream import DataStream
 
         node = partition_node(self._environment, self._transformation, name, partitioning)
         return DataStream(self._environment, node)

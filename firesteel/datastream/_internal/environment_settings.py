@@ -12,7 +12,7 @@ from firesteel.common.config_options import BooleanValue, ConfigOption, Duration
 from firesteel.common.configuration import Configuration
 from firesteel.common.execution_config import ExecutionConfig
 from firesteel.common.restart_strategy import RestartStrategies, RestartStrategyConfiguration
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.datastream.checkpoint_config import CheckpointConfig
 from firesteel.datastream.checkpointing_mode import CheckpointingMode
 from firesteel.datastream.execution_mode import RuntimeExecutionMode

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.common.watermark_strategy import WatermarkStrategy
 from firesteel.connectors.collection import CollectionSource
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream._internal.stream import DataStream
 from firesteel.model.functions import ProcessFunction
 from firesteel.model.functions.adapt import as_map_function
 from firesteel.plan.graph import (

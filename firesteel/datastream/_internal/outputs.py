@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, overload
 
 from firesteel.connectors.base import SupportsPreprocessing
 from firesteel.connectors.files.sink import StreamingFileSink
-from firesteel.datastream import arguments
-from firesteel.datastream.collect import CloseableIterator, ResultBuffer
-from firesteel.datastream.driver_sinks import ListSink, PrintSink
-from firesteel.datastream.formatting import LineFormat
-from firesteel.datastream.sink import DataStreamSink
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.collect import CloseableIterator, ResultBuffer
+from firesteel.datastream._internal.driver_sinks import ListSink, PrintSink
+from firesteel.datastream._internal.formatting import LineFormat
+from firesteel.datastream._internal.sink import DataStreamSink
 from firesteel.model.functions import SinkFunction
 from firesteel.model.functions.adapt import as_sink_function
 from firesteel.model.sink import Sink

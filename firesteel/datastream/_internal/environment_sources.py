@@ -19,8 +19,8 @@ from firesteel.connectors.number_seq import NumberSequenceSource
 from firesteel.connectors.socket import SocketSource
 from firesteel.connectors.source_function import SourceFunctionSource
 from firesteel.connectors.text_file import TextFileSource
-from firesteel.datastream import arguments
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.stream import DataStream
 from firesteel.errors import ConfigurationError
 from firesteel.model.functions import ParallelSourceFunction, SourceFunction
 from firesteel.model.source import DriverSource, Source

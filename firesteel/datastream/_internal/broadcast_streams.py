@@ -7,10 +7,10 @@ from functools import partial
 from typing import Any
 
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.hints import ON_BROADCAST_STREAM, StreamHints
-from firesteel.datastream.keyed_stream import KeyedStream
-from firesteel.datastream.stream import DataStream, own_operator
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.hints import ON_BROADCAST_STREAM, StreamHints
+from firesteel.datastream._internal.keyed_stream import KeyedStream
+from firesteel.datastream._internal.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.model.functions.adapt import describe, expect_function

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from firesteel.datastream import arguments
-from firesteel.datastream.stream import DataStream
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.stream import DataStream
 from firesteel.errors import ProgramError
 from firesteel.plan.graph import FeedbackTransformation, IterationTransformation, Transformation, user_call_site
 from firesteel.runtime.iteration import IterationHead, IterationTail

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from firesteel.datastream.operator_settings import OperatorSettings
+from firesteel.datastream._internal.operator_settings import OperatorSettings
 from firesteel.plan.graph import OperatorTransformation, PhysicalTransformation
 
 

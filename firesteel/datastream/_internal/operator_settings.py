@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TypeVar
 
 from firesteel.common.warnings import warn_once
-from firesteel.datastream import arguments
+from firesteel.datastream._internal import arguments
 from firesteel.datastream.slot_sharing_group import SlotSharingGroup
 from firesteel.errors import ConfigurationError, UnsupportedError
 from firesteel.plan.graph import PhysicalTransformation

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from firesteel.datastream.arguments import wrong_argument
+from firesteel.datastream._internal.arguments import wrong_argument
 from firesteel.model.functions import (
     AllWindowFunction,
     Function,

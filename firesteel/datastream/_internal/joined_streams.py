@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.hints import ON_JOIN, StreamHints
-from firesteel.datastream.repartitioning import adapted_key
-from firesteel.datastream.windowed_stream import WindowedStream
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.hints import ON_JOIN, StreamHints
+from firesteel.datastream._internal.repartitioning import adapted_key
+from firesteel.datastream._internal.windowed_stream import WindowedStream
 from firesteel.model.assigners import WindowAssigner
 from firesteel.model.evictors import Evictor
 from firesteel.model.functions import (
@@ -34,7 +34,7 @@ from firesteel.runtime.emission import results_of
 from firesteel.runtime.records import copied
 
 if TYPE_CHECKING:
-    from firesteel.datastream.stream import DataStream
+    from firesteel.datastream._internal.stream import DataStream
 
 Key = KeySelector | Callable[[Any], Any] | str | int
 Results = Iterable[Any] | None
@@ -97,7 +97,7 @@ class _Pair:
         second: DataStream,
         adapt: Callable[[Any], WindowFunction[Any, Any, Any, Any]],
     ) -> None:
-        from firesteel.datastream.stream import DataStream
+        from firesteel.datastream._internal.stream import DataStream
 
         arguments.instances(method, "other_stream", (second,), DataStream, "a DataStream")
         first._same_environment(method, second)

@@ -9,10 +9,10 @@ from types import CodeType
 from typing import Any
 
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.hints import ON_CONNECTED_STREAMS, StreamHints
-from firesteel.datastream.keyed_stream import KeyedStream
-from firesteel.datastream.stream import DataStream, own_operator
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.hints import ON_CONNECTED_STREAMS, StreamHints
+from firesteel.datastream._internal.keyed_stream import KeyedStream
+from firesteel.datastream._internal.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.functions import (
     CoFlatMapFunction,

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.aggregations import (
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.aggregations import (
     ExtremeByFunction,
     ExtremeFunction,
     KeyAndMeasure,
     KeyAndRecord,
     SumFunction,
 )
-from firesteel.datastream.fields import RollingField, declared_field_type
-from firesteel.datastream.repartitioning import partition_node
-from firesteel.datastream.sink import DataStreamSink
-from firesteel.datastream.stream import DataStream, own_operator
+from firesteel.datastream._internal.fields import RollingField, declared_field_type
+from firesteel.datastream._internal.repartitioning import partition_node
+from firesteel.datastream._internal.sink import DataStreamSink
+from firesteel.datastream._internal.stream import DataStream, own_operator
 from firesteel.errors import ProgramError
 from firesteel.model.assigners import WindowAssigner
 from firesteel.model.functions import (
@@ -53,8 +53,8 @@ from firesteel.runtime.records import copied
 from firesteel.runtime.sinks import SinkFunctionOperator
 
 if TYPE_CHECKING:
-    from firesteel.datastream.interval_join import IntervalJoin
-    from firesteel.datastream.windowed_stream import WindowedStream
+    from firesteel.datastream._internal.interval_join import IntervalJoin
+    from firesteel.datastream._internal.windowed_stream import WindowedStream
 
 Measure = str | int | Callable[[Any], Any]
 """What a rolling aggregation looks at: a field name, a position, or a function from record to value."""
@@ -201,7 +201,7 @@ class KeyedStream(DataStream):
 
             clicks.key_by("user").window(TumblingEventTimeWindows.of(Time.minutes(1))).aggregate(Count())
         """
-        from firesteel.datastream.windowed_stream import WindowedStream
+        from firesteel.datastream._internal.windowed_stream import WindowedStream
 
         return WindowedStream(self, window_assigner)
 
@@ -212,7 +212,7 @@ class KeyedStream(DataStream):
 
         :param slide: A new window begins every so often; None: when the last one ends.
         """
-        from firesteel.datastream.windowed_stream import WindowedStream, time_windows
+        from firesteel.datastream._internal.windowed_stream import WindowedStream, time_windows
 
         characteristic = self.get_execution_environment().get_stream_time_characteristic()
         return WindowedStream(self, time_windows(characteristic, size, slide))
@@ -222,7 +222,7 @@ class KeyedStream(DataStream):
 
         :param slide: Every how many records the window fires, for the last ``size`` of them; 0: each counts once.
         """
-        from firesteel.datastream.windowed_stream import count_window
+        from firesteel.datastream._internal.windowed_stream import count_window
 
         return count_window(self, size, slide)
 
@@ -233,7 +233,7 @@ class KeyedStream(DataStream):
 
             left.interval_join(right).between(Time.seconds(-5), Time.seconds(5)).process(JoinThem())
         """
-        from firesteel.datastream.interval_join import IntervalJoin
+        from firesteel.datastream._internal.interval_join import IntervalJoin
 
         return IntervalJoin(self, other_stream)
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
-from firesteel.datastream import arguments
-from firesteel.datastream.connected_streams import ConnectedStreams
-from firesteel.datastream.keyed_stream import KeyedStream
+from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.connected_streams import ConnectedStreams
+from firesteel.datastream._internal.keyed_stream import KeyedStream
 from firesteel.errors import ConfigurationError, UnsupportedError
 from firesteel.model.functions import Function, ProcessJoinFunction
 from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.interval_join import IntervalJoinOperator, JoinBounds
 
 if TYPE_CHECKING:
-    from firesteel.datastream.stream import DataStream
+    from firesteel.datastream._internal.stream import DataStream
 
 
 class IntervalJoin:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.common.types import Row
-from firesteel.datastream.arguments import shown
-from firesteel.datastream.fields import RollingField
+from firesteel.datastream._internal.arguments import shown
+from firesteel.datastream._internal.fields import RollingField
 from firesteel.errors import TypeMismatchError
 from firesteel.model.functions import ReduceFunction
 from firesteel.model.functions.adapt import describe

@@ -1,0 +1,1 @@
+"""What the modules of PyFlink's names are made of. Nothing outside ``firesteel.datastream`` imports from here."""
