@@ -193,10 +193,8 @@ class StreamExecutionEnvironment(EnvironmentSettings, EnvironmentSources, Stream
             chaining=self.is_chaining_enabled(),
             batch_mode=self._is_batch(),
             job_parameters=self._config.get_global_job_parameters(),
-            worker_settings={
-                "serializers": list(self._config.get_registered_serializers().items()),
-                "cached_files": dict(self._cached_files),
-            },
+            serializers=tuple(self._config.get_registered_serializers().items()),
+            cached_files=dict(self._cached_files),
         )
         return compile_graph(graph, self._configuration.clone(), settings)
 

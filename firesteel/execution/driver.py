@@ -143,7 +143,7 @@ class JobDriver:
         self._completed_checkpoint: int | None = None
         self._holds_output = plan.batch_mode and self._restarts is not None
         """A BATCH job that fails reads everything anew: its output is handed out when it cannot come again."""
-        codec.register_serializers(plan.settings.get("serializers", ()))  # collected records are unpacked here
+        codec.register_serializers(plan.serializers)  # collected records are unpacked here
         job.metrics.start(plan)
         watch_cancellation(job, cluster.interrupt, configuration.get(CANCELLATION_TIMEOUT))
         job.checkpoints = self._checkpoints.completed

@@ -20,12 +20,13 @@ from firesteel.errors import CheckpointError, SerializationError, StateError
 from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.layout import PlannedChain
 from firesteel.runtime.operator import Clock
 from firesteel.runtime.source import SourceTask
-from firesteel.runtime.subtask import ChainLayout, EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
+from firesteel.runtime.subtask import EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
+from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
-from firesteel.state.choice import BackendChoice
-from firesteel.state.file_systems import S3Access, use_s3
+from firesteel.state.file_systems import use_s3
 from firesteel.state.snapshots import encode
 from firesteel.state.sorting import KeySorter
 from firesteel.state.store import CheckpointStore, Manifest
@@ -43,35 +44,9 @@ class WorkerPlan:
     """What workers know of a job: sent once."""
 
     job_id: str
-    levels: tuple[tuple[ChainLayout, ...], ...]
+    levels: tuple[tuple[PlannedChain, ...], ...]
     widths: tuple[int, ...]
-    batch_mode: bool
-    job_parameters: dict[str, str]
-    chunk_records: int
-    epoch_bytes: int
-    object_reuse: bool
-    """Whether operators hand records on as they are, not as copies."""
-    auto_watermark_interval: int | None
-    sort_memory: int
-    """How many bytes the sorted input of a keyed operator takes in memory, in BATCH mode."""
-    work_directory: str | None
-    """Where local working files go; None means the system's temporary directory."""
-    main_classes: bytes
-    """Pickled by value: the classes of the program's ``__main__``, so that plain pickle finds them in workers."""
-    serializers: bytes
-    """Pickled: the user's serializers by class."""
-    cached_files: dict[str, str]
-    """Registered files: where they are on the driver's host, by name."""
-    backend: BackendChoice = field(default_factory=BackendChoice)
-    """Where keyed state lives."""
-    s3: S3Access = field(default_factory=S3Access)
-    """How s3:// is reached."""
-    pyflink_names: bool = False
-    """Whether the program, and what it imports in the workers, says ``import pyflink``."""
-    log_level: str = "INFO"
-    """What functions log is shown from this level on."""
-    log_levels: dict[str, str] = field(default_factory=dict)
-    """Other levels of single loggers."""
+    settings: WorkerSettings = field(default_factory=WorkerSettings)
 
 
 @dataclass
@@ -136,13 +111,14 @@ class SubtaskHost:
 
     def add_plan(self, plan: WorkerPlan) -> None:
         """Take in a job's plan."""
-        if plan.pyflink_names:
+        settings = plan.settings
+        if settings.pyflink_names:
             firesteel.pyflink.install()
-        use_s3(plan.s3)
+        use_s3(settings.s3)
         main = sys.modules["__main__"]
-        for name, cls in codec.loads(plan.main_classes).items():
+        for name, cls in codec.loads(settings.main_classes).items():
             setattr(main, name, cls)  # also over one of that name: a notebook may have defined its class anew
-        codec.register_serializers(codec.loads(plan.serializers))
+        codec.register_serializers(codec.loads(settings.serializers))
         self._plans[plan.job_id] = plan
 
     def run(self, task: LevelTask, rows: Iterable[ChunkRow]) -> list[ChunkRow]:
@@ -176,7 +152,7 @@ class SubtaskHost:
 
     def _run(self, task: LevelTask, rows: list[ChunkRow], result: LevelResult) -> list[ChunkRow]:
         instance = self._instance(task)
-        subtask, byte_limit = instance.subtask, self._plans[task.job_id].epoch_bytes
+        subtask, byte_limit = instance.subtask, self._plans[task.job_id].settings.epoch_bytes
         deadline = time.monotonic() + task.request.time_budget_ms / 1000
 
         def expired() -> bool:
@@ -230,27 +206,24 @@ class SubtaskHost:
 
     def _build(self, task: LevelTask) -> LevelSubtask:
         plan = self._plans[task.job_id]
-        layouts = [layout for layout in plan.levels[task.level] if task.index < layout.parallelism]
-        _allow_depth(max((len(layout.operators) for layout in layouts), default=0))
+        worker = plan.settings
+        chains = [chain for chain in plan.levels[task.level] if task.index < chain.parallelism]
+        _allow_depth(max((len(chain.operators) for chain in chains), default=0))
         settings = SubtaskSettings(
             clock=Clock(task.request.now),
             generation=task.request.generation,
-            batch_mode=plan.batch_mode,
-            job_parameters=plan.job_parameters,
-            chunk_records=plan.chunk_records,
-            object_reuse=plan.object_reuse,
-            auto_watermark_interval=plan.auto_watermark_interval,
-            cached_files={name: _local_copy(path) for name, path in plan.cached_files.items()},
-            backend_factory=plan.backend.factory(),
-            sorter_factory=partial(KeySorter, memory=plan.sort_memory, directory=plan.work_directory),
+            worker=worker,
+            cached_files={name: _local_copy(path) for name, path in worker.cached_files.items()},
+            backend_factory=worker.backend.factory(),
+            sorter_factory=partial(KeySorter, memory=worker.sort_memory, directory=worker.work_directory),
         )
         if task.restore is not None:
             store = CheckpointStore(task.restore.directory)
-            for layout in layouts:
-                uids = [operator.info.uid for operator in layout.operators]
-                scale = (layout.parallelism, layout.max_parallelism)
+            for chain in chains:
+                uids = [operator.info.uid for operator in chain.operators]
+                scale = (chain.parallelism, chain.max_parallelism)
                 settings.restores.update(store.load(task.restore, uids, task.index, *scale, share_union=True))
-        return LevelSubtask(task.level, task.index, layouts, settings)
+        return LevelSubtask(task.level, task.index, chains, settings)
 
     def _poison(self, task: LevelTask, result: LevelResult) -> list[ChunkRow]:
         """Tell every subtask of the next level that the epoch has failed: they do nothing and pass it on."""

@@ -30,6 +30,7 @@ from firesteel.execution.host import WorkerPlan
 from firesteel.execution.worker_logging import levels_by_logger
 from firesteel.plan.job_plan import JobPlan
 from firesteel.pyflink import is_installed
+from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state.choice import BackendChoice
 from firesteel.state.file_systems import S3Access
 
@@ -38,28 +39,36 @@ def worker_plan(plan: JobPlan, job_id: str) -> WorkerPlan:
     """What the workers have to know of a job."""
     return WorkerPlan(
         job_id=job_id,
-        levels=tuple(plan.layouts(level) for level in range(plan.level_count)),
+        levels=tuple(plan.level(level) for level in range(plan.level_count)),
         widths=tuple(plan.width(level) for level in range(plan.level_count)),
+        settings=worker_settings(plan),
+    )
+
+
+def worker_settings(plan: JobPlan) -> WorkerSettings:
+    """What the configuration and the program say about the workers."""
+    configuration = plan.configuration
+    return WorkerSettings(
         batch_mode=plan.batch_mode,
         job_parameters=plan.job_parameters,
-        chunk_records=plan.configuration.get(CHUNK_MAX_RECORDS),
-        epoch_bytes=plan.configuration.get(EPOCH_MAX_BYTES),
-        object_reuse=plan.configuration.get(OBJECT_REUSE),
+        chunk_records=configuration.get(CHUNK_MAX_RECORDS),
+        epoch_bytes=configuration.get(EPOCH_MAX_BYTES),
+        object_reuse=configuration.get(OBJECT_REUSE),
         auto_watermark_interval=(
-            plan.configuration.get(AUTO_WATERMARK_INTERVAL)
-            if plan.configuration.contains_key(AUTO_WATERMARK_INTERVAL.key)
+            configuration.get(AUTO_WATERMARK_INTERVAL)
+            if configuration.contains_key(AUTO_WATERMARK_INTERVAL.key)
             else None
         ),
-        sort_memory=plan.configuration.get(SORT_MEMORY),
-        work_directory=plan.configuration.get(WORK_DIR),
+        sort_memory=configuration.get(SORT_MEMORY),
+        work_directory=configuration.get(WORK_DIR),
         main_classes=main_classes(),
-        serializers=cloudpickle.dumps(plan.settings.get("serializers", [])),
-        cached_files=plan.settings.get("cached_files", {}),
+        serializers=cloudpickle.dumps(plan.serializers),
+        cached_files=plan.cached_files,
         backend=_backend(plan),
-        s3=s3_access(plan.configuration),
+        s3=s3_access(configuration),
         pyflink_names=is_installed(),
-        log_level=plan.configuration.get(PYTHON_LOGGING_LEVEL),
-        log_levels=levels_by_logger(plan.configuration.get(PYTHON_LOGGING_LEVELS)),
+        log_level=configuration.get(PYTHON_LOGGING_LEVEL),
+        log_levels=levels_by_logger(configuration.get(PYTHON_LOGGING_LEVELS)),
     )
 
 

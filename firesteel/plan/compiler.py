@@ -25,18 +25,14 @@ from firesteel.plan.graph import (
     UnionTransformation,
 )
 from firesteel.plan.job_plan import (
-    ChainedEdge,
     JobPlan,
-    PlannedChain,
     PlannedCommitter,
-    PlannedEdge,
     PlannedIteration,
-    PlannedOperator,
     PlannedSource,
 )
 from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime.failure import OperatorInfo
-from firesteel.runtime.input_gate import EdgeName
+from firesteel.runtime.layout import ChainedEdge, EdgeName, PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.partitioners import FORWARD, REBALANCE, Partitioning
 from firesteel.runtime.source import SourceOperator
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
@@ -53,7 +49,8 @@ class CompileSettings:
     chaining: bool = True
     batch_mode: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
-    worker_settings: dict[str, Any] = field(default_factory=dict)
+    serializers: tuple[tuple[type, Any], ...] = ()
+    cached_files: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -99,14 +96,14 @@ class _Compiler:
         settings = self._settings
         return JobPlan(
             name=settings.job_name,
-            chains=self._plan_chains(chain_of, levels, chained, _key_types(shuffled)),
-            edges=self._plan_edges(shuffled, chain_of),
+            chains=self._plan_chains(chain_of, levels, chained, shuffled),
             sources=self._plan_sources(chain_of),
             committers=self._plan_committers(),
             configuration=self._configuration,
             batch_mode=settings.batch_mode,
             job_parameters=settings.job_parameters,
-            settings=settings.worker_settings,
+            serializers=settings.serializers,
+            cached_files=settings.cached_files,
             iterations=self._plan_iterations(),
             declared_tags={self._uids[node.id]: frozenset(node.declared_tags) for node in self._nodes},
         )
@@ -222,9 +219,11 @@ class _Compiler:
         chain_of: dict[int, int],
         levels: dict[int, int],
         chained: list[_ResolvedEdge],
-        key_types: dict[int, TypeInformation],
+        shuffled: list[_ResolvedEdge],
     ) -> tuple[PlannedChain, ...]:
         chains = []
+        key_types = _key_types(shuffled)
+        edges = self._plan_edges(shuffled, chain_of, levels)
         for chain, level in levels.items():
             members = [node for node in self._nodes if chain_of[node.id] == chain]
             chains.append(
@@ -239,6 +238,8 @@ class _Compiler:
                         for edge in chained
                         if chain_of[edge.consumer.id] == chain
                     ),
+                    inputs=tuple(edge for edge in edges if edge.target == chain),
+                    outputs=tuple(edge for edge in edges if chain_of[edge.operator] == chain),
                 )
             )
         return tuple(chains)
@@ -264,13 +265,19 @@ class _Compiler:
             key_type=schema_of(key_type),
         )
 
-    def _plan_edges(self, shuffled: list[_ResolvedEdge], chain_of: dict[int, int]) -> tuple[PlannedEdge, ...]:
+    def _plan_edges(
+        self, shuffled: list[_ResolvedEdge], chain_of: dict[int, int], levels: dict[int, int]
+    ) -> tuple[PlannedEdge, ...]:
         names = self._edge_names(shuffled)
         return tuple(
             PlannedEdge(
                 id=number,
                 operator=edge.producer.id,
+                producers=self._parallelism[edge.producer.id],
                 target=chain_of[edge.consumer.id],
+                level=levels[chain_of[edge.consumer.id]],
+                targets=self._parallelism[edge.consumer.id],
+                max_parallelism=self._max_parallelism(edge.consumer),
                 input_index=edge.input_index,
                 kind=edge.partitioning.kind,
                 partitioning=pickle_for_workers(edge.partitioning, edge.name, edge.call_site),

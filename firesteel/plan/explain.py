@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from firesteel.common.options import STATE_BACKEND
-from firesteel.plan.job_plan import JobPlan, PlannedChain, PlannedOperator
+from firesteel.plan.job_plan import JobPlan
+from firesteel.runtime.layout import PlannedChain, PlannedOperator
 
 
 def execution_plan_json(plan: JobPlan) -> str:

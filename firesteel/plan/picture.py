@@ -13,7 +13,8 @@ from html import escape
 from itertools import pairwise
 
 from firesteel.plan.explain import explain_text
-from firesteel.plan.job_plan import JobPlan, PlannedChain, PlannedEdge, PlannedOperator
+from firesteel.plan.job_plan import JobPlan
+from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 
 _CHARACTER = 7.0
 """The width of a character, about."""

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.time import MIN_WATERMARK
+from firesteel.runtime.layout import EdgeName
 
 Channel = tuple[int, int]
 """An edge of the plan, and the subtask that sends."""
-EdgeName = tuple[int, str, str, int]
-"""Input, uid of the producer, tag of the side output, and which one of several edges that are alike in these.
-
-Unlike an edge's number, it is the same after the program has been edited elsewhere.
-"""
 
 
 @dataclass(slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
@@ -215,6 +216,15 @@ class Operator(ABC):
         """Take records of the second input."""
         raise TypeError(f"{type(self).__name__} has one input only")
 
+    def receiver(self, input_index: int) -> Receiver:
+        """What takes the records of an input, counted from 0. Asked once per input, after :meth:`setup`.
+
+        For operators with more than two inputs see :class:`MultipleInputOperator`.
+        """
+        if input_index > 1:
+            raise TypeError(f"{type(self).__name__} has no input {input_index}: it has two at the most")
+        return self.process if input_index == 0 else self.process_second
+
     def advance_watermark(self, watermark: int) -> None:
         """Event time has advanced: fire timers, then pass the watermark on."""
         self.watermark = watermark
@@ -287,6 +297,26 @@ class Operator(ABC):
         return None
 
 
+class MultipleInputOperator(Operator):
+    """An operator with any number of inputs, and one method for the records of all of them."""
+
+    @abstractmethod
+    def process_input(self, input_index: int, batch: RowBatch) -> None:
+        """Take records of an input, counted from 0 in the order in which the streams were given."""
+
+    def process(self, batch: RowBatch) -> None:
+        """Records of the first input."""
+        self.process_input(0, batch)
+
+    def process_second(self, batch: RowBatch) -> None:
+        """Records of the second input."""
+        self.process_input(1, batch)
+
+    def receiver(self, input_index: int) -> Receiver:
+        """All inputs end in one method."""
+        return partial(self.process_input, input_index)
+
+
 class Guard:
     """Puts the name of an operator (or of an edge's ``key_by``) to whatever goes wrong inside it."""
 
@@ -335,20 +365,26 @@ class ChainLink:
         self._guard = Guard(operator.context.info, operator)
         keyed = operator.context.keyed_state
         self._begin_batch = keyed.begin_batch if keyed is not None and keyed.takes_batches else None
+        self._receivers: dict[int, Receiver] = {}
+        self.receive = self.receiver(0)
+        """Takes records for the first input."""
 
-    def receive(self, batch: RowBatch) -> None:
-        """Records for the first input."""
-        self.records_in += len(batch.values)
-        if self._begin_batch is not None:
-            self._guard.call(self._begin_batch, batch.keys or ())
-        self._guard.run(self.operator.process, batch)
+    def receiver(self, input_index: int) -> Receiver:
+        """What takes the records for an input."""
+        if input_index not in self._receivers:
+            self._receivers[input_index] = self._make_receiver(self.operator.receiver(input_index))
+        return self._receivers[input_index]
 
-    def receive_second(self, batch: RowBatch) -> None:
-        """Records for the second input."""
-        self.records_in += len(batch.values)
-        if self._begin_batch is not None:
-            self._guard.call(self._begin_batch, batch.keys or ())
-        self._guard.run(self.operator.process_second, batch)
+    def _make_receiver(self, process: Receiver) -> Receiver:
+        begin_batch, guard = self._begin_batch, self._guard
+
+        def receive(batch: RowBatch) -> None:
+            self.records_in += len(batch.values)
+            if begin_batch is not None:
+                guard.call(begin_batch, batch.keys or ())
+            guard.run(process, batch)
+
+        return receive
 
     def advance_watermark(self, watermark: int) -> None:
         """A watermark for the operator."""

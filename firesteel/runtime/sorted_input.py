@@ -63,7 +63,7 @@ class SortedInput:
         if self._key is _NO_KEY_YET or piece.key != self._key:
             self._end_key()
             self._key = piece.key
-        receive = self._head.receive if piece.input_index == 0 else self._head.receive_second
+        receive = self._head.receiver(piece.input_index)
         for batch in split_by_timestamps(piece.values, piece.stamps):
             receive(RowBatch(batch.values, batch.timestamps, [piece.key] * len(batch)))
 

@@ -8,23 +8,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
-from firesteel.model.output_tag import OutputTag
 from firesteel.runtime.batch import END, IDLE, RowBatch
 from firesteel.runtime.declared_rows import NamingOutput
 from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emitter, unpicklable
-from firesteel.runtime.failure import OperatorInfo
-from firesteel.runtime.input_gate import Channel, EdgeName, InputGate
+from firesteel.runtime.input_gate import Channel, InputGate
 from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
+from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, never
 from firesteel.runtime.partitioners import BROADCAST, FORWARD
 from firesteel.runtime.remarks import Remarks
 from firesteel.runtime.sinks import CollectOperator
 from firesteel.runtime.sorted_input import SortedInput
 from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
+from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import group_range
@@ -35,43 +35,6 @@ from firesteel.state.snapshots import KeyedContent, OperatorRestore, OperatorSna
 from firesteel.state.sorting import KeySorter
 
 BackendFactory = Callable[[int], KeyedStateBackend]
-
-
-class _Operator(Protocol):
-    id: int
-    info: OperatorInfo
-    factory: bytes
-    inputs: int
-    keyed: bool
-    row_names: tuple[str, ...] | None
-    key_type: Schema
-
-
-class _Edge(Protocol):
-    id: int
-    operator: int
-    target: int
-    input_index: int
-    kind: str
-    partitioning: bytes
-    info: OperatorInfo
-    name: EdgeName
-    tag: OutputTag | None
-
-
-@dataclass(frozen=True)
-class ChainLayout:
-    """What a subtask has to know of one chain: its operators and the edges around them."""
-
-    id: int
-    parallelism: int
-    max_parallelism: int
-    operators: tuple[Any, ...]
-    chained: tuple[Any, ...]
-    inputs: tuple[tuple[Any, int], ...]
-    """Incoming edges, each with the parallelism of its producer."""
-    outputs: tuple[tuple[Any, int, int, int], ...]
-    """Outgoing edges, each with the consumer's level, parallelism and max parallelism."""
 
 
 @dataclass
@@ -137,7 +100,7 @@ class SubtaskReport:
 class ChainInstance:
     """One chain in one subtask: operators linked by plain calls, a gate before them, emitters behind them."""
 
-    def __init__(self, layout: ChainLayout, subtask: int, settings: SubtaskSettings) -> None:
+    def __init__(self, layout: PlannedChain, subtask: int, settings: SubtaskSettings) -> None:
         self.layout = layout
         self._subtask = subtask
         self._settings = settings
@@ -149,8 +112,8 @@ class ChainInstance:
         self.ended = False
         self._build()
         self.head = self.links[layout.operators[0].id]
-        self._input_of_edge = {edge.id: edge.input_index for edge, _ in layout.inputs}
-        self.gate = InputGate(self._channels(), {edge.id: edge.name for edge, _ in layout.inputs})
+        self._input_of_edge = {edge.id: edge.input_index for edge in layout.inputs}
+        self.gate = InputGate(self._channels(), {edge.id: edge.name for edge in layout.inputs})
         self._ended_inputs: set[int] = set()
         self._sorted = self._sort_input()
 
@@ -159,14 +122,14 @@ class ChainInstance:
         planned = self.layout.operators[0]
         if not self._is_sorted_for(planned, self.head.operator):
             return None
-        inputs = {edge.input_index for edge, _ in self.layout.inputs if edge.kind != BROADCAST}
+        inputs = {edge.input_index for edge in self.layout.inputs if edge.kind != BROADCAST}
         return SortedInput(self.head, self._settings.sorter_factory(planned.inputs), inputs)
 
     def _channels(self) -> list[list[Channel]]:
         """The channels of each input."""
         channels: list[list[Channel]] = [[] for _ in range(self.layout.operators[0].inputs)]
-        for edge, producers in self.layout.inputs:
-            senders: Iterable[int] = (self._subtask,) if edge.kind == FORWARD else range(producers)
+        for edge in self.layout.inputs:
+            senders: Iterable[int] = (self._subtask,) if edge.kind == FORWARD else range(edge.producers)
             channels[edge.input_index].extend((edge.id, sender) for sender in senders)
         return channels
 
@@ -174,23 +137,23 @@ class ChainInstance:
         for planned in self.layout.operators:
             operator = Guard(planned.info, None).call(self._make_operator, planned)
             self.links[planned.id] = ChainLink(operator)
-        for edge in self.layout.chained:
-            target = self.links[edge.target]
-            output = self.links[edge.operator].operator.output
-            output.connect(target.receive, target.advance_watermark, target.advance_status, edge.tag)
-        for edge, level, parallelism, max_parallelism in self.layout.outputs:
-            self._connect_emitter(edge, level, parallelism, max_parallelism)
+        for call in self.layout.chained_edges:
+            target = self.links[call.target]
+            output = self.links[call.operator].operator.output
+            output.connect(target.receive, target.advance_watermark, target.advance_status, call.tag)
+        for edge in self.layout.outputs:
+            self._connect_emitter(edge)
 
-    def _make_operator(self, planned: _Operator) -> Operator:
+    def _make_operator(self, planned: PlannedOperator) -> Operator:
         operator: Operator = codec.loads(planned.factory)()
         operator.setup(self._operator_context(planned, self._is_sorted_for(planned, operator)))
         return operator
 
-    def _is_sorted_for(self, planned: _Operator, operator: Operator) -> bool:
-        return self._settings.batch_mode and planned.keyed and operator.takes_sorted_input
+    def _is_sorted_for(self, planned: PlannedOperator, operator: Operator) -> bool:
+        return self._settings.worker.batch_mode and planned.keyed and operator.takes_sorted_input
 
-    def _operator_context(self, planned: _Operator, one_key: bool) -> OperatorContext:
-        settings = self._settings
+    def _operator_context(self, planned: PlannedOperator, one_key: bool) -> OperatorContext:
+        settings, worker = self._settings, self._settings.worker
         restore = settings.restores.get(planned.info.uid)
         group = self._groups[planned.id] = MetricGroup()
         return OperatorContext(
@@ -204,18 +167,18 @@ class ChainInstance:
             metrics=group,
             operator_state=OperatorStateBackend(),
             keyed_state=self._make_backend(one_key) if planned.keyed else None,
-            batch_mode=settings.batch_mode,
-            object_reuse=settings.object_reuse,
-            job_parameters=settings.job_parameters,
+            batch_mode=worker.batch_mode,
+            object_reuse=worker.object_reuse,
+            job_parameters=worker.job_parameters,
             cached_files=settings.cached_files,
             restored_checkpoint=None if restore is None else restore.checkpoint_id,
             rescaled=restore is not None and restore.rescaled,
-            batch_records=settings.chunk_records,
-            auto_watermark_interval=settings.auto_watermark_interval,
+            batch_records=worker.chunk_records,
+            auto_watermark_interval=worker.auto_watermark_interval,
         )
 
     def _make_output(self, row_names: tuple[str, ...] | None) -> Output:
-        reuse = self._settings.object_reuse
+        reuse = self._settings.worker.object_reuse
         return Output(reuse) if row_names is None else NamingOutput(row_names, reuse)
 
     def _make_backend(self, one_key: bool) -> KeyedStateBackend:
@@ -224,16 +187,16 @@ class ChainInstance:
         backend.clock = self._settings.clock
         return backend
 
-    def _connect_emitter(self, edge: _Edge, level: int, parallelism: int, max_parallelism: int) -> None:
+    def _connect_emitter(self, edge: PlannedEdge) -> None:
         emitter = make_emitter(
             codec.loads(edge.partitioning),
             edge=edge.id,
-            level=level,
+            level=edge.level,
             subtask=self._subtask,
-            producers=self.layout.parallelism,
-            targets=parallelism,
-            max_parallelism=max_parallelism,
-            chunk_records=self._settings.chunk_records,
+            producers=edge.producers,
+            targets=edge.targets,
+            max_parallelism=edge.max_parallelism,
+            chunk_records=self._settings.worker.chunk_records,
             producer=self.links[edge.operator].operator.context.info,
         )
         guard = Guard(edge.info, emitter)
@@ -275,7 +238,7 @@ class ChainInstance:
 
         Then tell all readers: those that were restored know already, others would wait for it.
         """
-        feeders = {edge.target: edge.operator for edge in self.layout.chained}
+        feeders = {edge.target: edge.operator for edge in self.layout.chained_edges}
         same: set[int] = set()
         for planned in self.layout.operators:
             restore = self._settings.restores.get(planned.info.uid)
@@ -331,7 +294,7 @@ class ChainInstance:
         if self._sorted is not None and input_index in self._sorted.inputs:
             sorted_input = self._sorted
             return lambda batch: sorted_input.add(input_index, batch, size)
-        return self.head.receive if input_index == 0 else self.head.receive_second
+        return self.head.receiver(input_index)
 
     def _take_mark(self, channel: Channel, mark: Any) -> None:
         gate = self.gate
@@ -463,7 +426,7 @@ class ChainInstance:
         for edge, emitter in zip(self.layout.outputs, self.emitters):
             only_none = emitter.only_none if isinstance(emitter, HashEmitter) else None
             if only_none is not None:
-                report.remarks.only_none[emitter.edge] = (edge[0].info, only_none)
+                report.remarks.only_none[emitter.edge] = (edge.info, only_none)
 
     @staticmethod
     def _remark_on(operator: Operator, remarks: Remarks) -> None:
@@ -479,11 +442,11 @@ class ChainInstance:
         try:
             return codec.dumps(values)
         except Exception as error:
-            makers = [edge.operator for edge in self.layout.chained if edge.target == collector]
+            makers = [edge.operator for edge in self.layout.chained_edges if edge.target == collector]
             maker = self.links[(makers or [collector])[0]].operator.context.info
             raise unpicklable(maker, values, error) from error
 
-    def _metrics(self, planned: _Operator, link: ChainLink) -> dict[str, Any]:
+    def _metrics(self, planned: PlannedOperator, link: ChainLink) -> dict[str, Any]:
         context, output = link.operator.context, link.operator.output
         keyed = context.keyed_state
         return {
@@ -516,13 +479,9 @@ class SubtaskSettings:
 
     clock: Clock
     generation: int
-    batch_mode: bool
-    job_parameters: dict[str, str]
-    chunk_records: int
-    object_reuse: bool = False
-    auto_watermark_interval: int | None = None
-    """How often periodic watermark generators are asked, in milliseconds: 0 never, None after every batch."""
+    worker: WorkerSettings = field(default_factory=WorkerSettings)
     cached_files: dict[str, str] = field(default_factory=dict)
+    """Files that every worker has: their paths on this host, by name."""
     restores: dict[str, OperatorRestore] = field(default_factory=dict)
     backend_factory: BackendFactory = HashMapBackend
     sorter_factory: Callable[[int], KeySorter] = KeySorter
@@ -532,13 +491,13 @@ class SubtaskSettings:
 class LevelSubtask:
     """Subtask ``index`` of one level."""
 
-    def __init__(self, level: int, index: int, layouts: Iterable[ChainLayout], settings: SubtaskSettings) -> None:
+    def __init__(self, level: int, index: int, layouts: Iterable[PlannedChain], settings: SubtaskSettings) -> None:
         self.level = level
         self.index = index
         self._clock = settings.clock
-        self._batch_mode = settings.batch_mode
+        self._batch_mode = settings.worker.batch_mode
         self.chains = {layout.id: ChainInstance(layout, index, settings) for layout in layouts}
-        self._chain_of_edge = {edge.id: chain for chain in self.chains.values() for edge, _ in chain.layout.inputs}
+        self._chain_of_edge = {edge.id: chain for chain in self.chains.values() for edge in chain.layout.inputs}
         self._opened = False
         self._closed = False
 

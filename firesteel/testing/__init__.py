@@ -4,6 +4,7 @@ from firesteel.testing.clock import ManualClock, use_clock
 from firesteel.testing.harness import (
     KeyedOneInputOperatorHarness,
     KeyedTwoInputOperatorHarness,
+    MultipleInputOperatorHarness,
     OneInputOperatorHarness,
     OutputRecord,
     OutputWatermark,
@@ -29,6 +30,7 @@ __all__ = [
     "InjectedFailure",
     "KeyedOneInputOperatorHarness",
     "KeyedTwoInputOperatorHarness",
+    "MultipleInputOperatorHarness",
     "ManualClock",
     "OneInputOperatorHarness",
     "OutputRecord",

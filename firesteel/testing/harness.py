@@ -22,14 +22,14 @@ from firesteel.common.time import MAX_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.metrics import MetricSnapshot
 from firesteel.model.output_tag import OutputTag
-from firesteel.plan.job_plan import PlannedOperator
 from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
 from firesteel.runtime.failure import OperatorInfo
-from firesteel.runtime.input_gate import EdgeName
+from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import Clock, Operator
-from firesteel.runtime.subtask import ChainInstance, ChainLayout, EpochRequest, SubtaskReport, SubtaskSettings
+from firesteel.runtime.subtask import ChainInstance, EpochRequest, SubtaskReport, SubtaskSettings
+from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec, snapshots
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM, subtask_of_key
@@ -59,15 +59,6 @@ class OutputWatermark(NamedTuple):
     """A watermark that the operator emitted."""
 
     timestamp: int
-
-
-class _InputEdge(NamedTuple):
-    """Stands for the edge that leads to an input."""
-
-    id: int
-    input_index: int
-    name: EdgeName
-    kind: str = partitioners.FORWARD
 
 
 class _Harness:
@@ -144,17 +135,17 @@ class _Harness:
         keyed = self._key_selectors is not None
         factory = pickle_for_workers(self._factory, "the operator under test", "harness")
         planned = PlannedOperator(0, _INFO, factory, self._inputs, keyed)
-        edges = tuple(
-            (_InputEdge(index, index, (index, "", "", 0)), self._parallelism) for index in range(self._inputs)
-        )
-        layout = ChainLayout(0, self._parallelism, self._max_parallelism, (planned,), (), edges, ())
+        edges = tuple(self._edge(index) for index in range(self._inputs))
+        layout = PlannedChain(0, 0, self._parallelism, self._max_parallelism, (planned,), inputs=edges)
         settings = SubtaskSettings(
             clock=self._clock,
             generation=0,
-            batch_mode=self._batch_mode,
-            job_parameters=self._job_parameters,
-            chunk_records=1024,
-            auto_watermark_interval=self._auto_watermark_interval,
+            worker=WorkerSettings(
+                batch_mode=self._batch_mode,
+                job_parameters=self._job_parameters,
+                chunk_records=1024,
+                auto_watermark_interval=self._auto_watermark_interval,
+            ),
             restores={} if self._restore is None else {HARNESS_UID: self._restore},
             backend_factory=self._state_backend,
         )
@@ -164,6 +155,23 @@ class _Harness:
         # Nobody listens to side outputs by default; here all of them are of interest, whatever their names.
         setattr(output, "emit_side", self._take_side_records)  # noqa: B010
         return chain
+
+    def _edge(self, input_index: int) -> PlannedEdge:
+        """Stands for the edge that leads to an input."""
+        return PlannedEdge(
+            id=input_index,
+            operator=-1,
+            producers=self._parallelism,
+            target=0,
+            level=0,
+            targets=self._parallelism,
+            max_parallelism=self._max_parallelism,
+            input_index=input_index,
+            kind=partitioners.FORWARD,
+            partitioning=b"",
+            info=_INFO,
+            name=(input_index, "", "", 0),
+        )
 
     def close(self) -> None:
         """Close the operator; what it raises is raised here."""
@@ -387,3 +395,32 @@ class KeyedTwoInputOperatorHarness(TwoInputOperatorHarness):
         **settings: Any,
     ) -> None:
         super().__init__(factory, key_selectors=(key_selector1, key_selector2), **settings)
+
+
+class MultipleInputOperatorHarness(_Harness):
+    """Drives an operator with any number of inputs, counted from 0.
+
+    :param key_selectors: One per input, if the inputs are keyed.
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Operator],
+        inputs: int,
+        key_selectors: Sequence[Callable[[Any], Any]] | None = None,
+        **settings: Any,
+    ) -> None:
+        super().__init__(factory, key_selectors, **settings)
+        self._inputs = inputs
+
+    def process_element(self, input_index: int, value: Any, timestamp: int | None = None) -> None:
+        """Send one record to an input."""
+        self._send_records(input_index, [(value, timestamp)])
+
+    def process_elements(self, input_index: int, elements: Iterable[tuple[Any, int | None]]) -> None:
+        """Send several (value, timestamp) to an input in one batch."""
+        self._send_records(input_index, elements)
+
+    def process_watermark(self, input_index: int, watermark: int) -> None:
+        """Send a watermark to an input."""
+        self._send(input_index, watermark)

@@ -60,7 +60,7 @@ class SparkExecutor(Executor):
 
         cloudpickle.register_pickle_by_value(relay)
         context = self._context()
-        dependencies = ship_dependencies(context, plan.configuration, plan.settings.get("cached_files", {}).values())
+        dependencies = ship_dependencies(context, plan.configuration, plan.cached_files.values())
         job = Job(plan.name)
         driver = JobDriver(plan, SparkCluster(plan, str(job.id), context, dependencies), job, driver_sinks)
         if detached:

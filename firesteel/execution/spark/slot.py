@@ -120,8 +120,8 @@ class SlotServer:
             if entry not in sys.path:
                 sys.path.append(entry)  # files that the job has added since this process was started
         plan = codec.loads(plan_bytes)
-        set_up_logging(plan.log_level, plan.log_levels)
-        if plan.cached_files:
+        set_up_logging(plan.settings.log_level, plan.settings.log_levels)
+        if plan.settings.cached_files:
             _tell_spark_files(files)
         self._host.add_plan(plan)
         self._widths[job_id] = plan.widths
