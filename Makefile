@@ -67,6 +67,7 @@ flink-goldens: $(FLINK) ## ask Flink itself: rewrite tests/flink_goldens and the
 	@$(FLINK)/bin/python scripts/flink_options.py
 	@$(FLINK)/bin/python scripts/flink_csv_goldens.py
 	@$(FLINK)/bin/python scripts/flink_goldens.py
+	@PATH=$(CURDIR)/$(FLINK)/bin:$$PATH $(FLINK)/bin/python scripts/flink_sql_goldens.py
 
 lock: ## resolve the dependencies anew and rewrite constraints.txt
 	@scripts/lock.sh $(PYTHON)
