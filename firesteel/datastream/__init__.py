@@ -24,6 +24,7 @@ from firesteel.datastream.data_stream import (
     DataStreamSink,
     IterativeStream,
     KeyedStream,
+    MultipleConnectedStreams,
     WindowedStream,
 )
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
@@ -85,6 +86,7 @@ __all__ = [
     "StreamExecutionEnvironment",
     "DataStream",
     "KeyedStream",
+    "MultipleConnectedStreams",
     "WindowedStream",
     "ConnectedStreams",
     "BroadcastStream",

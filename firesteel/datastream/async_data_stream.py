@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream._internal import arguments
-from firesteel.datastream._internal.stream import DataStream
+from firesteel.datastream.data_stream import DataStream
 from firesteel.model.functions import AsyncFunction, AsyncRetryStrategy
 from firesteel.model.functions.adapt import as_async_function
 from firesteel.runtime.async_wait import AsyncWaitOperator
@@ -117,4 +117,6 @@ def _wait(
         raise arguments.wrong_argument(method, "async_retry_strategy", retries, expected, hint)
     ordered = method.startswith("ordered")
     factory = partial(AsyncWaitOperator, function, timeout_ms, capacity, ordered, retries)
-    return data_stream._transform("Async Wait", factory, output_type, method)
+    arguments.type_information(method, "output_type", output_type)
+    graph = data_stream.get_execution_environment().graph
+    return data_stream.derive(graph.operator("Async Wait", [data_stream.get_transformation()], factory, output_type))

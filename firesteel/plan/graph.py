@@ -6,26 +6,26 @@ The API adds nodes to a :class:`StreamGraph`; nothing runs. ``firesteel.plan.com
 
 from __future__ import annotations
 
-import itertools
+import inspect
 import os
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common import TypeInformation, WatermarkStrategy
 from firesteel.model.output_tag import OutputTag
-from firesteel.model.source import DriverSource, Source
+from firesteel.model.source import Boundedness, DriverSource, Source
 from firesteel.runtime.operator import Operator
-from firesteel.runtime.partitioners import Partitioning
+from firesteel.runtime.partitioners import BROADCAST, HASH, Partitioning
 
 _PACKAGE_DIR = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 def user_call_site() -> str:
     """``file:line`` of the innermost frame outside this package: the line of the program that is being run."""
-    frame = sys._getframe(1)
-    while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE_DIR + os.sep):
+    frame = inspect.currentframe()
+    assert frame is not None
+    while os.path.abspath(frame.f_code.co_filename).startswith(_PACKAGE_DIR + os.sep):
         if frame.f_back is None:
             break
         frame = frame.f_back
@@ -73,7 +73,7 @@ class SourceTransformation(PhysicalTransformation):
 
 @dataclass(eq=False)
 class OperatorTransformation(PhysicalTransformation):
-    """Runs an operator on one or two inputs.
+    """Runs an operator on its inputs, one or more.
 
     :param factory: Makes the operator in a worker; picklable (``functools.partial(MapOperator, function)``).
     :param key_selectors: One per input for an operator with keyed state: the function from record to key.
@@ -125,23 +125,33 @@ class SideOutputTransformation(Transformation):
 class StreamGraph:
     """All transformations of one program, in order of creation."""
 
-    def __init__(self) -> None:
-        self._ids = itertools.count(1)
-        self.transformations: list[Transformation] = []
+    def __init__(self, transformations: Iterable[Transformation] = ()) -> None:
+        self.transformations: list[Transformation] = list(transformations)
 
-    def next_id(self) -> int:
-        """A number for the next node."""
-        return next(self._ids)
-
-    def add(self, node: Transformation) -> Transformation:
+    def add(self, node: Transformation) -> None:
         """Add a node whose inputs are in the graph already."""
         self.transformations.append(node)
-        return node
 
     def sinks(self) -> list[OperatorTransformation]:
         """The sinks of the program so far."""
         return [node for node in self.transformations if isinstance(node, OperatorTransformation) and node.is_sink]
 
-    def clear(self) -> None:
-        """Forget all nodes: the next job of the same environment starts empty."""
-        self.transformations = []
+    def sources(self) -> list[SourceTransformation]:
+        """The sources of the program so far."""
+        return [node for node in self.transformations if isinstance(node, SourceTransformation)]
+
+    def unbounded_sources(self) -> list[SourceTransformation]:
+        """Those that may never end."""
+        return [node for node in self.sources() if node.source.boundedness is not Boundedness.BOUNDED]
+
+
+def keys_of(node: Transformation) -> Partitioning | None:
+    """How a node's records are keyed, if they are: behind a ``key_by`` they are split by a function of the record."""
+    if isinstance(node, PartitionTransformation) and node.partitioning.kind == HASH:
+        return node.partitioning
+    return None
+
+
+def is_broadcast(node: Transformation) -> bool:
+    """Whether every subtask of whatever reads the node gets all of its records."""
+    return isinstance(node, PartitionTransformation) and node.partitioning.kind == BROADCAST

@@ -118,6 +118,42 @@ def foreign_internals(modules: list[Source]) -> list[str]:
     return found
 
 
+def import_circles(modules: list[Source], within: str) -> list[list[str]]:
+    """Groups of modules of a package that import each other, directly or through others.
+
+    Imports inside functions, and those that only type checkers see, count like any other.
+    """
+    names = {module.name for module in modules}
+    graph = {
+        module.name: {target for _, imported in imports(module) if (target := _module_of(imported, names))}
+        for module in modules
+        if f"{module.name}.".startswith(f"{within}.")
+    }
+    reachable = {name: _reachable(graph, name) for name in graph}
+    circles = {
+        tuple(sorted(other for other in reachable[name] if name in reachable[other]))
+        for name in graph
+        if name in reachable[name]
+    }
+    return [list(circle) for circle in sorted(circles)]
+
+
+def _module_of(imported: str, names: set[str]) -> str | None:
+    """The module that an imported name belongs to: itself, or what it is imported from."""
+    return next((name for name in (imported, imported.rpartition(".")[0]) if name in names), None)
+
+
+def _reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for target in graph.get(waiting.pop(), set()) & graph.keys():
+            if target not in found:
+                found.add(target)
+                waiting.append(target)
+    return found
+
+
 def spark_imports(modules: list[Source]) -> list[str]:
     """Imports of Spark outside the layers that carry jobs to it."""
     return [

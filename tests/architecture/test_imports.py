@@ -27,6 +27,11 @@ def test_what_a_package_keeps_inside_is_imported_by_itself_only() -> None:
     assert rules.foreign_internals(rules.sources()) == []
 
 
+@pytest.mark.parametrize("package", ["datastream", "plan", "runtime"])
+def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
+    assert rules.import_circles(rules.sources(), f"firesteel.{package}") == []
+
+
 def test_only_execution_and_connectors_import_spark() -> None:
     assert rules.spark_imports(rules.sources()) == []
 
@@ -94,6 +99,18 @@ def test_what_another_package_keeps_inside_is_found() -> None:
     assert len(rules.foreign_internals([Source("firesteel.cep.pattern", text)])) == 1
     assert len(rules.foreign_internals([Source("firesteel.datastreams", text)])) == 1
     assert rules.foreign_internals([Source("firesteel.datastream.window", text)]) == []
+
+
+@pytest.mark.parametrize(
+    "back", ["from firesteel.plan.a import A", "def f():\n    from firesteel.plan import a", "import firesteel.plan.a"]
+)
+def test_a_circle_of_imports_is_found_wherever_its_imports_are(back: str) -> None:
+    first = Source("firesteel.plan.a", "if TYPE_CHECKING:\n    from firesteel.plan.b import B")
+    between = Source("firesteel.plan.b", "from firesteel.plan.c import C")
+    last, package = Source("firesteel.plan.c", back), Source("firesteel.plan", "", is_package=True)
+    assert rules.import_circles([package, first, between], "firesteel.plan") == []
+    names = ["firesteel.plan.a", "firesteel.plan.b", "firesteel.plan.c"]
+    assert rules.import_circles([package, first, between, last], "firesteel.plan") == [names]
 
 
 def test_a_package_without_a_layer_is_found() -> None:

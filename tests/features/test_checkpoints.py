@@ -664,7 +664,7 @@ def test_output_of_a_sink_that_is_gone_is_left_alone_with_a_warning(
     env = make_env(1, checkpointing(tmp_path))
     env.from_collection([1]).sink_to(NotingSink("one", tmp_path / "journal")).uid("here")
     coordinator = CheckpointCoordinator(
-        env._compile(env._graph, None), every_epoch=False, clock=checkpoint_each_epoch()
+        env._compile(env.graph.graph, None), every_epoch=False, clock=checkpoint_each_epoch()
     )
     coordinator._uncommitted = {"gone": [{"file": "a"}], "here": [1]}
     coordinator.commit_rest()

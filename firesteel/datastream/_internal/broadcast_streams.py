@@ -4,63 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Generic
 
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream._internal import arguments
+from firesteel.datastream._internal.connected_streams import joined_operator
 from firesteel.datastream._internal.hints import ON_BROADCAST_STREAM, StreamHints
-from firesteel.datastream._internal.keyed_stream import KeyedStream
-from firesteel.datastream._internal.stream import DataStream, own_operator
+from firesteel.datastream._internal.stream import AnyStream, S, own_operator, require_same_environment
 from firesteel.errors import ProgramError
 from firesteel.model.functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from firesteel.model.functions.adapt import describe, expect_function
 from firesteel.model.state import MapStateDescriptor
-from firesteel.plan.graph import OperatorTransformation, user_call_site
+from firesteel.plan.graph import keys_of
 from firesteel.runtime.broadcast import BroadcastOperator, KeyedBroadcastOperator
 from firesteel.runtime.operator import Operator
 
 
-class BroadcastStream(StreamHints):
-    """A stream whose records go to every subtask, with the broadcast states they are kept in.
-
-    Made by :meth:`DataStream.broadcast` with descriptors; the only use of it is :meth:`DataStream.connect`.
-    """
+class Broadcast(StreamHints, Generic[S]):
+    """A stream whose records go to every subtask, with the broadcast states they are kept in."""
 
     _hints = ON_BROADCAST_STREAM
 
-    def __init__(self, input_stream: DataStream, broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
-        arguments.instances("broadcast", "input_stream", (input_stream,), DataStream, "a DataStream")
+    def __init__(self, input_stream: AnyStream[S], broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
+        arguments.instances("broadcast", "input_stream", (input_stream,), AnyStream, "a DataStream")
         self.input_stream = input_stream
         self.broadcast_state_descriptors = _checked(broadcast_state_descriptors)
 
 
-class BroadcastConnectedStream:
-    """A stream, with or without keys, before one function with a broadcast stream.
-
-    ::
-
-        rules = env.from_collection([("min", 5)]).broadcast(RULES)
-        items.connect(rules).process(MatchRules())
-    """
+class BroadcastConnected(Generic[S]):
+    """The functions of a stream that is connected with a broadcast one."""
 
     def __init__(
         self,
-        non_broadcast_stream: DataStream,
-        broadcast_stream: BroadcastStream,
+        non_broadcast_stream: AnyStream[S],
+        broadcast_stream: Broadcast[S],
         broadcast_state_descriptors: Sequence[MapStateDescriptor],
     ) -> None:
-        arguments.instances("connect", "ds", (non_broadcast_stream,), DataStream, "a DataStream")
-        arguments.instances("connect", "ds", (broadcast_stream,), BroadcastStream, "a BroadcastStream")
-        non_broadcast_stream._same_environment("connect", broadcast_stream.input_stream)
+        arguments.instances("connect", "ds", (non_broadcast_stream,), AnyStream, "a DataStream")
+        arguments.instances("connect", "ds", (broadcast_stream,), Broadcast, "a BroadcastStream")
+        require_same_environment("connect", non_broadcast_stream, broadcast_stream.input_stream)
         self.non_broadcast_stream = non_broadcast_stream
         self.broadcast_stream = broadcast_stream
         self.broadcast_state_descriptors = _checked(broadcast_state_descriptors)
+        self._keys = keys_of(non_broadcast_stream.get_transformation())
 
     def process(
         self,
         func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Process both streams with one function; only its broadcast side may change broadcast state.
 
         A broadcast record is in force before any record of the other stream that is read in the same epoch or later.
@@ -71,15 +63,14 @@ class BroadcastConnectedStream:
         """
         expect_function(func, "process", "func", BroadcastProcessFunction, KeyedBroadcastProcessFunction)
         arguments.type_information("process", "output_type", output_type)
-        stream = self.non_broadcast_stream
         self._check_keys(func)
-        operator: Any = KeyedBroadcastOperator if isinstance(stream, KeyedStream) else BroadcastOperator
-        name = "Co-Process-Broadcast-Keyed" if isinstance(stream, KeyedStream) else "Co-Process-Broadcast"
+        operator: Any = BroadcastOperator if self._keys is None else KeyedBroadcastOperator
+        name = "Co-Process-Broadcast" if self._keys is None else "Co-Process-Broadcast-Keyed"
         return self._transform(name, output_type, partial(operator, func, tuple(self.broadcast_state_descriptors)))
 
     def transform(
         self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
-    ) -> DataStream:
+    ) -> S:
         """Run an operator of one's own on both streams: see :meth:`DataStream.transform`.
 
         The broadcast stream is its first input, and is read first in each epoch.
@@ -88,22 +79,12 @@ class BroadcastConnectedStream:
         arguments.type_information(method, "output_type", output_type)
         return self._transform(name, output_type, factory)
 
-    def _transform(self, name: str, output_type: TypeInformation | None, factory: Callable[[], Operator]) -> DataStream:
-        stream = self.non_broadcast_stream
-        environment = stream.get_execution_environment()
-        node = OperatorTransformation(
-            id=environment._next_id(),
-            name=name,
-            inputs=[self.broadcast_stream.input_stream._transformation, stream._transformation],
-            call_site=user_call_site(),
-            output_type=output_type,
-            factory=factory,
-            key_selectors=(stream._key_selector,) if isinstance(stream, KeyedStream) else None,
-        )
-        return DataStream(environment, environment._add(node))
+    def _transform(self, name: str, output_type: TypeInformation | None, factory: Callable[[], Operator]) -> S:
+        streams = self.broadcast_stream.input_stream, self.non_broadcast_stream
+        return joined_operator(streams, name, output_type, factory, [self._keys])
 
     def _check_keys(self, func: BroadcastProcessFunction | KeyedBroadcastProcessFunction) -> None:
-        keyed = isinstance(self.non_broadcast_stream, KeyedStream)
+        keyed = self._keys is not None
         if isinstance(func, KeyedBroadcastProcessFunction) and not keyed:
             raise ProgramError(
                 f"process: {describe(func)} is a KeyedBroadcastProcessFunction, but the stream has no keys. "

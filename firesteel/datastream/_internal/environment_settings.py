@@ -71,6 +71,10 @@ class EnvironmentSettings:
             raise arguments.wrong_argument("configure", "configuration", configuration, "a Configuration")
         self._configuration.add_all(configuration)
 
+    def get_spark_session(self) -> Any | None:
+        """The SparkSession that the environment was made with, or None."""
+        return self._session
+
     # ---- how it runs ---------------------------------------------------------------------------------------
 
     def set_parallelism(self: _S, parallelism: int) -> _S:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic
 
 from firesteel.common.declared_form import declared_form
 from firesteel.common.io import InputFormat
@@ -20,20 +20,18 @@ from firesteel.connectors.socket import SocketSource
 from firesteel.connectors.source_function import SourceFunctionSource
 from firesteel.connectors.text_file import TextFileSource
 from firesteel.datastream._internal import arguments
-from firesteel.datastream._internal.stream import DataStream
+from firesteel.datastream._internal.environment_jobs import EnvironmentJobs
+from firesteel.datastream._internal.stream import S
 from firesteel.errors import ConfigurationError
 from firesteel.model.functions import ParallelSourceFunction, SourceFunction
 from firesteel.model.source import DriverSource, Source
-from firesteel.plan.graph import SourceTransformation, Transformation, user_call_site
-
-if TYPE_CHECKING:
-    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
+from firesteel.plan.graph import Transformation
 
 
-class EnvironmentSources(ABC):
+class EnvironmentSources(EnvironmentJobs, Generic[S]):
     """The part of an environment that makes streams."""
 
-    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> DataStream:
+    def from_collection(self, collection: Iterable[Any], type_info: TypeInformation | None = None) -> S:
         """The elements of a collection, in order, from one subtask.
 
         ::
@@ -48,11 +46,11 @@ class EnvironmentSources(ABC):
             )
         return self._from_values("from_collection", list(collection), type_info)
 
-    def from_elements(self, *elements: Any, type_info: TypeInformation | None = None) -> DataStream:
+    def from_elements(self, *elements: Any, type_info: TypeInformation | None = None) -> S:
         """The given elements, in order, from one subtask: ``env.from_elements(1, 2, 3)``."""
         return self._from_values("from_elements", list(elements), type_info)
 
-    def from_sequence(self, from_: int, to: int) -> DataStream:
+    def from_sequence(self, from_: int, to: int) -> S:
         """The whole numbers from one to another, both included, in as many parts as there are subtasks."""
         return self._add_source("Sequence Source", NumberSequenceSource(from_, to))
 
@@ -63,7 +61,7 @@ class EnvironmentSources(ABC):
         rate_limiter_strategy: RateLimiterStrategy | None = None,
         source_name: str = "Data Generator",
         type_info: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Records that a function makes of their index, 0, 1, 2, ...
 
         ::
@@ -96,7 +94,7 @@ class EnvironmentSources(ABC):
         *,
         work_directory: str | None = None,
         available_now: bool = False,
-    ) -> DataStream:
+    ) -> S:
         """The rows of a Spark DataFrame, static or streaming, as Rows with the names of its columns.
 
         ::
@@ -117,14 +115,14 @@ class EnvironmentSources(ABC):
         source = DataFrameSource(df, work_directory=work_directory, available_now=available_now)
         return self._add_source(name, source, type_info)
 
-    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream:
+    def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> S:
         """The lines of a text file, or of all files of a directory or pattern, without line ends.
 
         Workers read the files themselves, so all of them have to see the path.
         """
         return self._add_source("Text File", TextFileSource(file_path, charset_name))
 
-    def socket_text_stream(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> DataStream:
+    def socket_text_stream(self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0) -> S:
         """Texts that come over a TCP connection, cut at a delimiter; the stream ends with the connection.
 
         The driver connects. What was received and not yet part of a checkpoint is lost when the job fails.
@@ -135,7 +133,7 @@ class EnvironmentSources(ABC):
         source = SocketSource(host, port, delimiter, max_retry)
         return self._add_source("Socket Stream", source, single=True)
 
-    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> DataStream:
+    def create_input(self, input_format: InputFormat, type_info: TypeInformation | None = None) -> S:
         """The records of an input format, such as ``AvroInputFormat``: a bounded stream without timestamps.
 
         :param type_info: Declares the type of the records; the format's own if None.
@@ -154,7 +152,7 @@ class EnvironmentSources(ABC):
         watermark_strategy: WatermarkStrategy,
         source_name: str,
         type_info: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """The records of a connector's source, with timestamps and watermarks made as they are read.
 
         ::
@@ -185,7 +183,7 @@ class EnvironmentSources(ABC):
         source_func: SourceFunction | Callable[..., Any],
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """The records that a function emits. It runs in the driver, in a thread.
 
         ::
@@ -207,7 +205,7 @@ class EnvironmentSources(ABC):
 
     # ---- inside --------------------------------------------------------------------------------------------
 
-    def _from_values(self, method: str, values: list[Any], type_info: TypeInformation | None) -> DataStream:
+    def _from_values(self, method: str, values: list[Any], type_info: TypeInformation | None) -> S:
         arguments.type_information(method, "type_info", type_info)
         if type_info is not None:
             form = declared_form(type_info)
@@ -223,34 +221,15 @@ class EnvironmentSources(ABC):
         type_info: TypeInformation | None = None,
         watermark_strategy: WatermarkStrategy | None = None,
         single: bool = False,
-    ) -> DataStream:
+    ) -> S:
         """Add a source node. ``single``: it runs in one subtask only."""
         if watermark_strategy is not None and _does_nothing(watermark_strategy):
             watermark_strategy = None
-        node = SourceTransformation(
-            id=self._next_id(),
-            name=f"Source: {name}",
-            inputs=[],
-            call_site=user_call_site(),
-            output_type=type_info,
-            parallelism=1 if single else None,
-            fixed_parallelism=single,
-            source=source,
-            watermark_strategy=watermark_strategy,
-        )
-        return DataStream(self._as_environment(), self._add(node))
+        return self._stream(self.graph.source(name, source, type_info, watermark_strategy, single))
 
     @abstractmethod
-    def _as_environment(self) -> StreamExecutionEnvironment:
-        """The environment that this is a part of."""
-
-    @abstractmethod
-    def _next_id(self) -> int:
-        """A number for the next node of the graph."""
-
-    @abstractmethod
-    def _add(self, node: Transformation) -> Transformation:
-        """Add a node to the graph."""
+    def _stream(self, transformation: Transformation) -> S:
+        """A stream of the records that a node makes."""
 
 
 def _does_nothing(strategy: WatermarkStrategy) -> bool:

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic
 
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream._internal import arguments
-from firesteel.datastream._internal.connected_streams import ConnectedStreams
-from firesteel.datastream._internal.keyed_stream import KeyedStream
+from firesteel.datastream._internal.connected_streams import Connected
+from firesteel.datastream._internal.stream import AnyStream, S
 from firesteel.errors import ConfigurationError, UnsupportedError
 from firesteel.model.functions import Function, ProcessJoinFunction
 from firesteel.model.output_tag import OutputTag
+from firesteel.plan.graph import keys_of
 from firesteel.runtime.interval_join import IntervalJoinOperator, JoinBounds
 
-if TYPE_CHECKING:
-    from firesteel.datastream._internal.stream import DataStream
+_KEYED = "a KeyedStream: call key_by() first"
 
 
-class IntervalJoin:
+class IntervalJoin(Generic[S]):
     """Two keyed streams to be joined by key and time, made by :meth:`KeyedStream.interval_join`.
 
     ::
@@ -31,23 +31,26 @@ class IntervalJoin:
             .process(lambda order, shipment, ctx: [(order, shipment)]))
     """
 
-    def __init__(self, left: KeyedStream, right: KeyedStream) -> None:
-        arguments.instances("interval_join", "other", (left, right), KeyedStream, "a KeyedStream: call key_by() first")
+    def __init__(self, left: AnyStream[S], right: AnyStream[S]) -> None:
+        arguments.instances("interval_join", "other", (left, right), AnyStream, _KEYED)
+        for stream in (left, right):
+            if keys_of(stream.get_transformation()) is None:
+                raise arguments.wrong_argument("interval_join", "other", stream, _KEYED)
         self._left = left
         self._right = right
 
-    def in_event_time(self) -> IntervalJoin:
+    def in_event_time(self) -> IntervalJoin[S]:
         """Join by the timestamps of records; the only way there is, and the default."""
         return self
 
-    def in_processing_time(self) -> IntervalJoin:
+    def in_processing_time(self) -> IntervalJoin[S]:
         """Not supported, as in Flink: raises an error."""
         raise UnsupportedError(
             "in_processing_time(): interval joins need event time, because bounds in processing time depend on when "
             "records happen to arrive. Give the streams timestamps with assign_timestamps_and_watermarks()."
         )
 
-    def between(self, lower_bound: TimeLength, upper_bound: TimeLength) -> IntervalJoined:
+    def between(self, lower_bound: TimeLength, upper_bound: TimeLength) -> IntervalJoined[S]:
         """Join each left record with the right ones from its timestamp + ``lower_bound`` to + ``upper_bound``.
 
         Both bounds are inclusive unless said otherwise, and may be negative.
@@ -55,10 +58,10 @@ class IntervalJoin:
         return IntervalJoined(self._left, self._right, to_milliseconds(lower_bound), to_milliseconds(upper_bound))
 
 
-class IntervalJoined:
+class IntervalJoined(Generic[S]):
     """An interval join whose bounds are set."""
 
-    def __init__(self, left: KeyedStream, right: KeyedStream, lower_bound: int, upper_bound: int) -> None:
+    def __init__(self, left: AnyStream[S], right: AnyStream[S], lower_bound: int, upper_bound: int) -> None:
         self._left = left
         self._right = right
         self._lower = lower_bound
@@ -67,25 +70,25 @@ class IntervalJoined:
         self._upper_exclusive = False
         self._late_tags: list[OutputTag | None] = [None, None]
 
-    def lower_bound_exclusive(self) -> IntervalJoined:
+    def lower_bound_exclusive(self) -> IntervalJoined[S]:
         """Records exactly at the lower bound are not joined."""
         self._lower_exclusive = True
         return self
 
-    def upper_bound_exclusive(self) -> IntervalJoined:
+    def upper_bound_exclusive(self) -> IntervalJoined[S]:
         """Records exactly at the upper bound are not joined."""
         self._upper_exclusive = True
         return self
 
-    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined[S]:
         """Send left records that come behind the watermark to a side output instead of dropping them."""
         return self._late("side_output_left_late_data", 0, output_tag)
 
-    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
+    def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined[S]:
         """Send right records that come behind the watermark to a side output instead of dropping them."""
         return self._late("side_output_right_late_data", 1, output_tag)
 
-    def _late(self, method: str, side: int, output_tag: OutputTag) -> IntervalJoined:
+    def _late(self, method: str, side: int, output_tag: OutputTag) -> IntervalJoined[S]:
         if not isinstance(output_tag, OutputTag):
             raise arguments.wrong_argument(method, "output_tag", output_tag, "an OutputTag")
         self._late_tags[side] = output_tag
@@ -95,7 +98,7 @@ class IntervalJoined:
         self,
         process_join_function: ProcessJoinFunction | Callable[[Any, Any, Any], Iterable[Any] | None],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Call a function for each pair. Results carry the later one of both timestamps.
 
         :param process_join_function: A :class:`ProcessJoinFunction`, or a function of (left, right, context) that
@@ -108,10 +111,9 @@ class IntervalJoined:
                 "be above the upper one; bounds that are equal must both be inclusive."
             )
         function = _as_process_join_function(process_join_function)
-        connected = ConnectedStreams(self._left, self._right)
-        return connected._transform(
-            "Interval Join", partial(IntervalJoinOperator, bounds=bounds), function, output_type, "process"
-        )
+        arguments.type_information("process", "output_type", output_type)
+        factory = partial(IntervalJoinOperator, function, bounds=bounds)
+        return Connected(self._left, self._right).transform("Interval Join", output_type, factory)
 
 
 class CallableProcessJoinFunction(ProcessJoinFunction):

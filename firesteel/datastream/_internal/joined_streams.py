@@ -9,14 +9,16 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any, ClassVar, Generic
 
 from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream._internal import arguments
 from firesteel.datastream._internal.hints import ON_JOIN, StreamHints
 from firesteel.datastream._internal.repartitioning import adapted_key
-from firesteel.datastream._internal.windowed_stream import WindowedStream
+from firesteel.datastream._internal.stream import AnyStream, S, require_same_environment
+from firesteel.datastream._internal.windowed_stream import KeyedWindows
 from firesteel.model.assigners import WindowAssigner
 from firesteel.model.evictors import Evictor
 from firesteel.model.functions import (
@@ -28,140 +30,107 @@ from firesteel.model.functions import (
     RuntimeContext,
     WindowFunction,
 )
-from firesteel.model.functions.adapt import emitting
+from firesteel.model.functions.adapt import as_map_function, emitting
 from firesteel.model.triggers import Trigger
+from firesteel.runtime.basic import MapOperator
 from firesteel.runtime.emission import results_of
 from firesteel.runtime.records import copied
-
-if TYPE_CHECKING:
-    from firesteel.datastream._internal.stream import DataStream
 
 Key = KeySelector | Callable[[Any], Any] | str | int
 Results = Iterable[Any] | None
 Adapt = Callable[[Any], WindowFunction[Any, Any, Any, Any]]
 
 
-class CoGroupedStreams(StreamHints):
-    """Two streams whose records meet in windows, in groups: made by :meth:`DataStream.co_group`.
-
-    ::
-
-        (orders.co_group(shipments)
-            .where("id").equal_to("order_id")
-            .window(TumblingEventTimeWindows.of(Time.hours(1)))
-            .apply(lambda orders, shipments: [(len(orders), len(shipments))]))
-
-    The function is called for every key and window in which at least one of the streams has records.
-    """
+class Meeting(StreamHints, Generic[S]):
+    """Two streams whose records are to meet in windows."""
 
     _hints = ON_JOIN
 
-    def __init__(self, input1: DataStream, input2: DataStream) -> None:
-        self._pair = _Pair("co_group", input1, input2, as_co_group_window_function)
+    _method: ClassVar[str]
+    _adapt: Callable[[Any], WindowFunction[Any, Any, Any, Any]]
 
-    def where(self, key_selector: Key) -> Where:
+    def __init__(self, input1: AnyStream[S], input2: AnyStream[S]) -> None:
+        self._pair = Pair(self._method, input1, input2, self._adapt)
+
+    def where(self, key_selector: Key) -> Where[S]:
         """The key of the first stream's records."""
         return Where(self._pair, adapted_key("where", key_selector))
 
 
-class JoinedStreams(StreamHints):
-    """Two streams whose records meet in windows, in pairs: made by :meth:`DataStream.join`.
-
-    ::
-
-        (orders.join(shipments)
-            .where("id").equal_to("order_id")
-            .window(TumblingEventTimeWindows.of(Time.hours(1)))
-            .apply(lambda order, shipment: (order, shipment)))
-
-    An inner join: a record without a partner in its window gives nothing.
-    """
-
-    _hints = ON_JOIN
-
-    def __init__(self, input1: DataStream, input2: DataStream) -> None:
-        self._pair = _Pair("join", input1, input2, as_join_window_function)
-
-    def where(self, key_selector: Key) -> Where:
-        """The key of the first stream's records."""
-        return Where(self._pair, adapted_key("where", key_selector))
-
-
-class _Pair:
+class Pair(Generic[S]):
     """Two streams that are to meet, and how the function for it is made."""
 
     def __init__(
         self,
         method: str,
-        first: DataStream,
-        second: DataStream,
+        first: AnyStream[S],
+        second: AnyStream[S],
         adapt: Callable[[Any], WindowFunction[Any, Any, Any, Any]],
     ) -> None:
-        from firesteel.datastream._internal.stream import DataStream
-
-        arguments.instances(method, "other_stream", (second,), DataStream, "a DataStream")
-        first._same_environment(method, second)
+        arguments.instances(method, "other_stream", (second,), AnyStream, "a DataStream")
+        require_same_environment(method, first, second)
         self.method = method
         self.first = first
         self.second = second
         self.adapt = adapt
 
 
-class Where(StreamHints):
+class Where(StreamHints, Generic[S]):
     """Two streams, with the key of the first one."""
 
     _hints = ON_JOIN
 
-    def __init__(self, pair: _Pair, first_key: Callable[[Any], Any]) -> None:
+    def __init__(self, pair: Pair[S], first_key: Callable[[Any], Any]) -> None:
         self._pair = pair
         self._first_key = first_key
 
-    def equal_to(self, key_selector: Key) -> EqualTo:
+    def equal_to(self, key_selector: Key) -> EqualTo[S]:
         """The key of the second stream's records; those with equal keys meet."""
         return EqualTo(self._pair, MarkedKey(self._first_key, adapted_key("equal_to", key_selector)))
 
 
-class EqualTo(StreamHints):
+class EqualTo(StreamHints, Generic[S]):
     """Two streams with keys."""
 
     _hints = ON_JOIN
 
-    def __init__(self, pair: _Pair, key: MarkedKey) -> None:
+    def __init__(self, pair: Pair[S], key: MarkedKey) -> None:
         self._pair = pair
         self._key = key
 
-    def window(self, assigner: WindowAssigner[Any, Any]) -> WithWindow:
+    def window(self, assigner: WindowAssigner[Any, Any]) -> WithWindow[S]:
         """In which windows records meet. Custom assigners, triggers and evictors see (0 or 1, record) pairs."""
         pair = self._pair
         first, second = _marked(pair.first, 0), _marked(pair.second, 1)
-        return WithWindow(pair, WindowedStream(first.union(second).key_by(self._key), assigner))
+        keyed: AnyStream[S] = first.union(second).key_by(self._key)
+        return WithWindow(pair, KeyedWindows(keyed, assigner))
 
 
-class WithWindow(StreamHints):
+class WithWindow(StreamHints, Generic[S]):
     """Two streams with keys and windows: what is missing is the function."""
 
     _hints = ON_JOIN
 
-    def __init__(self, pair: _Pair, windows: WindowedStream) -> None:
+    def __init__(self, pair: Pair[S], windows: KeyedWindows[S]) -> None:
         self._pair = pair
         self._windows = windows
 
-    def trigger(self, trigger: Trigger[Any, Any]) -> WithWindow:
+    def trigger(self, trigger: Trigger[Any, Any]) -> WithWindow[S]:
         """Say when windows fire."""
         self._windows.trigger(trigger)
         return self
 
-    def evictor(self, evictor: Evictor[Any, Any]) -> WithWindow:
+    def evictor(self, evictor: Evictor[Any, Any]) -> WithWindow[S]:
         """Take records out of windows before or after they are evaluated."""
         self._windows.evictor(evictor)
         return self
 
-    def allowed_lateness(self, time_ms: TimeLength) -> WithWindow:
+    def allowed_lateness(self, time_ms: TimeLength) -> WithWindow[S]:
         """Keep windows for so long after their end: late records fire them again."""
         self._windows.allowed_lateness(time_ms)
         return self
 
-    def apply(self, function: Any, output_type: TypeInformation | None = None) -> DataStream:
+    def apply(self, function: Any, output_type: TypeInformation | None = None) -> S:
         """Join or co-group.
 
         :param function: For a join a JoinFunction, FlatJoinFunction, or a function of two records that returns one
@@ -172,10 +141,10 @@ class WithWindow(StreamHints):
         return stream.name("Window Join" if self._pair.method == "join" else "Window CoGroup")
 
 
-def _marked(stream: DataStream, mark: int) -> DataStream:
+def _marked(stream: AnyStream[S], mark: int) -> S:
     """Each record as (mark, record), made where the records come from."""
-    marked = stream.map(Mark(mark)).name("Mark")
-    parallelism = stream._transformation.parallelism
+    marked = stream.transform("Mark", None, partial(MapOperator, as_map_function(Mark(mark))))
+    parallelism = stream.get_transformation().parallelism
     return marked if parallelism is None else marked.set_parallelism(parallelism)
 
 

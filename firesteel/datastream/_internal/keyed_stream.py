@@ -1,13 +1,12 @@
-"""KeyedStream: a stream split by key, the place of state, timers and rolling aggregations."""
+"""The functions of a keyed stream: the place of state, timers and rolling aggregations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from firesteel.common.time import TimeLength
 from firesteel.common.typeinfo import TypeInformation
 from firesteel.datastream._internal import arguments
 from firesteel.datastream._internal.aggregations import (
@@ -18,16 +17,14 @@ from firesteel.datastream._internal.aggregations import (
     SumFunction,
 )
 from firesteel.datastream._internal.fields import RollingField, declared_field_type
-from firesteel.datastream._internal.repartitioning import partition_node
+from firesteel.datastream._internal.outputs import StreamOutputs
+from firesteel.datastream._internal.repartitioning import adapted_key
 from firesteel.datastream._internal.sink import DataStreamSink
-from firesteel.datastream._internal.stream import DataStream, own_operator
-from firesteel.errors import ProgramError
-from firesteel.model.assigners import WindowAssigner
+from firesteel.datastream._internal.stream import AnyStream, S, own_operator
 from firesteel.model.functions import (
     FilterFunction,
     FlatMapFunction,
     KeyedProcessFunction,
-    KeySelector,
     MapFunction,
     ProcessFunction,
     ReduceFunction,
@@ -44,6 +41,7 @@ from firesteel.model.functions.adapt import (
     emitting,
 )
 from firesteel.model.sink import Sink
+from firesteel.plan.graph import Transformation
 from firesteel.runtime import partitioners
 from firesteel.runtime.basic import FilterOperator, FlatMapOperator, MapOperator, ReduceOperator
 from firesteel.runtime.operator import Operator
@@ -52,46 +50,23 @@ from firesteel.runtime.process import KeyedProcessOperator
 from firesteel.runtime.records import copied
 from firesteel.runtime.sinks import SinkFunctionOperator
 
-if TYPE_CHECKING:
-    from firesteel.datastream._internal.interval_join import IntervalJoin
-    from firesteel.datastream._internal.windowed_stream import WindowedStream
-
 Measure = str | int | Callable[[Any], Any]
 """What a rolling aggregation looks at: a field name, a position, or a function from record to value."""
 
 
-class KeyedStream(DataStream):
-    """A stream whose records are split by key, made by :meth:`DataStream.key_by`.
+class KeyedFunctions(StreamOutputs[S]):
+    """The part of a keyed stream that keeps state: functions, rolling aggregations, sinks.
 
-    Functions that are applied to it have state and timers per key. It is no operator itself: it can neither be named
-    nor set to a parallelism, and its partitioning cannot be overridden, only its key by another :meth:`key_by`.
+    Results are sent on by the stream that was keyed, ``_origin``.
     """
 
-    def __init__(
-        self, origin: DataStream, key_selector: Callable[[Any], Any], key_type: TypeInformation | None = None
-    ) -> None:
-        environment = origin.get_execution_environment()
-        partitioning = Partitioning(partitioners.HASH, key_selector=key_selector, key_type=key_type)
-        super().__init__(environment, partition_node(environment, origin._transformation, "key_by()", partitioning))
-        self._origin = origin
-        self._key_selector = key_selector
-        self._key_type = key_type
-
-    def get_key_type(self) -> TypeInformation | None:
-        """The declared type of the keys, or None."""
-        return self._key_type
-
-    def key_by(
-        self,
-        key_selector: KeySelector | Callable[[Any], Any] | str | int,
-        key_type: TypeInformation | None = None,
-    ) -> KeyedStream:
-        """Split by another key instead. Records travel once, by the last key."""
-        return self._origin.key_by(key_selector, key_type)
+    _origin: AnyStream[S]
+    _key_selector: Callable[[Any], Any]
+    _key_type: TypeInformation | None
 
     # ---- functions with keyed state ------------------------------------------------------------------------
 
-    def map(self, func: MapFunction | Callable[[Any], Any], output_type: TypeInformation | None = None) -> DataStream:
+    def map(self, func: MapFunction | Callable[[Any], Any], output_type: TypeInformation | None = None) -> S:
         """Make exactly one record out of each; a :class:`MapFunction` may keep state per key."""
         return self._keyed("Map", partial(MapOperator, as_map_function(func)), output_type, "map")
 
@@ -99,11 +74,11 @@ class KeyedStream(DataStream):
         self,
         func: FlatMapFunction | Callable[..., Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Make any number of records out of each; a :class:`FlatMapFunction` may keep state per key."""
         return self._keyed("Flat Map", partial(FlatMapOperator, as_flat_map_function(func)), output_type, "flat_map")
 
-    def filter(self, func: FilterFunction | Callable[[Any], bool]) -> DataStream:
+    def filter(self, func: FilterFunction | Callable[[Any], bool]) -> S:
         """Keep the records for which the function says True; a :class:`FilterFunction` may keep state per key."""
         return self._keyed("Filter", partial(FilterOperator, as_filter_function(func)), self.get_type(), "filter")
 
@@ -111,7 +86,7 @@ class KeyedStream(DataStream):
         self,
         func: KeyedProcessFunction | ProcessFunction | Callable[..., Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Process records with a context: state and timers per key, timestamps, side outputs.
 
         ::
@@ -133,13 +108,13 @@ class KeyedStream(DataStream):
 
     def transform(
         self, operator_name: str, output_type: TypeInformation | None, operator_factory: Callable[[], Operator]
-    ) -> DataStream:
+    ) -> S:
         """Run an operator of one's own, with keyed state and timers: see :meth:`DataStream.transform`."""
         return self._keyed(*own_operator(operator_name, output_type, operator_factory))
 
     # ---- rolling aggregations ------------------------------------------------------------------------------
 
-    def reduce(self, func: ReduceFunction | Callable[[Any, Any], Any]) -> DataStream:
+    def reduce(self, func: ReduceFunction | Callable[[Any, Any], Any]) -> S:
         """Combine the records of a key one by one, and emit each intermediate result.
 
         In BATCH mode only the last result of a key is emitted.
@@ -150,7 +125,7 @@ class KeyedStream(DataStream):
         """
         return self._reduce("Keyed Reduce", as_reduce_function(func), "reduce")
 
-    def sum(self, position_to_sum: Measure = 0) -> DataStream:
+    def sum(self, position_to_sum: Measure = 0) -> S:
         """Emit, for each record, the sum of a field over the records of its key so far.
 
         The other fields are those of the key's first record. A bare number is its own field 0. With a function
@@ -162,28 +137,28 @@ class KeyedStream(DataStream):
         """
         return self._rolling("sum", "position_to_sum", position_to_sum, SumFunction)
 
-    def min(self, position_to_min: Measure = 0) -> DataStream:
+    def min(self, position_to_min: Measure = 0) -> S:
         """Emit, for each record, the smallest value of a field so far; other fields are those of the first record.
 
         See :meth:`min_by` for the whole record that holds the smallest value.
         """
         return self._rolling("min", "position_to_min", position_to_min, partial(ExtremeFunction, largest=False))
 
-    def max(self, position_to_max: Measure = 0) -> DataStream:
+    def max(self, position_to_max: Measure = 0) -> S:
         """Emit, for each record, the largest value of a field so far; other fields are those of the first record.
 
         See :meth:`max_by` for the whole record that holds the largest value.
         """
         return self._rolling("max", "position_to_max", position_to_max, partial(ExtremeFunction, largest=True))
 
-    def min_by(self, position_to_min_by: Measure = 0) -> DataStream:
+    def min_by(self, position_to_min_by: Measure = 0) -> S:
         """Emit, for each record, the record of its key with the smallest value so far; the first one on a tie.
 
         :param position_to_min_by: A field name, a position, or a function from record to the value to compare.
         """
         return self._extreme_by("min_by", "position_to_min_by", position_to_min_by, largest=False)
 
-    def max_by(self, position_to_max_by: Measure = 0) -> DataStream:
+    def max_by(self, position_to_max_by: Measure = 0) -> S:
         """Emit, for each record, the record of its key with the largest value so far; the first one on a tie.
 
         ::
@@ -192,51 +167,6 @@ class KeyedStream(DataStream):
         """
         return self._extreme_by("max_by", "position_to_max_by", position_to_max_by, largest=True)
 
-    # ---- windows and joins ---------------------------------------------------------------------------------
-
-    def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
-        """Cut the records of each key into windows.
-
-        ::
-
-            clicks.key_by("user").window(TumblingEventTimeWindows.of(Time.minutes(1))).aggregate(Count())
-        """
-        from firesteel.datastream._internal.windowed_stream import WindowedStream
-
-        return WindowedStream(self, window_assigner)
-
-    def time_window(self, size: TimeLength, slide: TimeLength | None = None) -> WindowedStream:
-        """Windows of so much time, by the clock that ``env.set_stream_time_characteristic()`` has chosen.
-
-        That is event time unless it was called. :meth:`window` says it in one place.
-
-        :param slide: A new window begins every so often; None: when the last one ends.
-        """
-        from firesteel.datastream._internal.windowed_stream import WindowedStream, time_windows
-
-        characteristic = self.get_execution_environment().get_stream_time_characteristic()
-        return WindowedStream(self, time_windows(characteristic, size, slide))
-
-    def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of ``size`` records of a key.
-
-        :param slide: Every how many records the window fires, for the last ``size`` of them; 0: each counts once.
-        """
-        from firesteel.datastream._internal.windowed_stream import count_window
-
-        return count_window(self, size, slide)
-
-    def interval_join(self, other_stream: KeyedStream) -> IntervalJoin:
-        """Join with the records of another keyed stream that have the same key and are near in time.
-
-        ::
-
-            left.interval_join(right).between(Time.seconds(-5), Time.seconds(5)).process(JoinThem())
-        """
-        from firesteel.datastream._internal.interval_join import IntervalJoin
-
-        return IntervalJoin(self, other_stream)
-
     # ---- outputs -------------------------------------------------------------------------------------------
 
     def add_sink(self, sink_func: SinkFunction | Callable[[Any], Any] | Sink) -> DataStreamSink:
@@ -244,38 +174,42 @@ class KeyedStream(DataStream):
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
         factory = partial(SinkFunctionOperator, as_sink_function(sink_func))
-        return DataStreamSink(self._end("Unnamed", factory, key_selectors=(self._key_selector,)))
+        return DataStreamSink(self._sink("Unnamed", factory, key_selectors=(self._key_selector,)))
 
-    def _collectable(self) -> DataStream:
+    def _collectable(self) -> Transformation:
         """As in PyFlink, the records of a keyed stream come to the caller as rows of key and record."""
-        rows = self._origin.map(KeyAndRecord(self._key_selector)).name("Key and Record")
-        if self._origin._transformation.parallelism is not None:
-            rows.set_parallelism(self._origin._transformation.parallelism)
-        return rows
+        return self._before_keys("Key and Record", KeyAndRecord(self._key_selector))
 
     # ---- inside --------------------------------------------------------------------------------------------
 
-    def _keyed(
-        self, name: str, factory: Callable[[], Operator], output_type: TypeInformation | None, method: str
-    ) -> DataStream:
+    def _keyed(self, name: str, factory: Callable[[], Operator], output_type: TypeInformation | None, method: str) -> S:
         return self._transform(name, factory, output_type, method, key_selectors=(self._key_selector,))
 
-    def _reduce(self, name: str, function: ReduceFunction, method: str) -> DataStream:
+    def _reduce(self, name: str, function: ReduceFunction, method: str) -> S:
         return self._keyed(name, partial(ReduceOperator, function), self.get_type(), method)
 
-    def _rolling(
-        self, method: str, argument: str, measure: Any, make: Callable[[RollingField], ReduceFunction]
-    ) -> DataStream:
+    def _rolling(self, method: str, argument: str, measure: Any, make: Callable[[RollingField], ReduceFunction]) -> S:
         if not callable(measure):
             return self._reduce("Keyed Aggregation", make(self._field(method, argument, measure)), method)
-        pairs = self._origin.map(KeyAndMeasure(self._key_selector, measure)).name("Key and Measure")
-        if self._origin._transformation.parallelism is not None:
-            pairs.set_parallelism(self._origin._transformation.parallelism)
-        keyed = pairs.key_by(itemgetter(0), self._key_type)
-        aggregated = keyed._reduce("Keyed Aggregation", make(RollingField(1, method)), method)
-        return aggregated.map(itemgetter(1)).name("Measure")
+        pairs = self._before_keys("Key and Measure", KeyAndMeasure(self._key_selector, measure))
+        key = adapted_key("key_by", itemgetter(0))
+        keying = Partitioning(partitioners.HASH, key_selector=key, key_type=self._key_type)
+        aggregated = self._graph.operator(
+            "Keyed Aggregation",
+            [self._graph.partition(pairs, "key_by()", keying)],
+            partial(ReduceOperator, make(RollingField(1, method))),
+            key_selectors=(key,),
+        )
+        measure_only = partial(MapOperator, as_map_function(itemgetter(1)))
+        return self.derive(self._graph.operator("Measure", [aggregated], measure_only))
 
-    def _extreme_by(self, method: str, argument: str, measure: Any, largest: bool) -> DataStream:
+    def _before_keys(self, name: str, function: Callable[[Any], Any]) -> Transformation:
+        """A function that runs where the records come from, before they are split by key."""
+        origin = self._origin.get_transformation()
+        factory = partial(MapOperator, as_map_function(function))
+        return self._graph.operator(name, [origin], factory, parallelism=origin.parallelism)
+
+    def _extreme_by(self, method: str, argument: str, measure: Any, largest: bool) -> S:
         by = measure if callable(measure) else self._field(method, argument, measure)
         return self._reduce("Keyed Aggregation", ExtremeByFunction(by, largest), method)
 
@@ -288,12 +222,6 @@ class KeyedStream(DataStream):
             )
         declared_field_type(method, field, self.get_type())
         return RollingField(field, method)
-
-    def _partition(self, name: str, partitioning: Partitioning) -> DataStream:
-        raise ProgramError(
-            f"{name} on a keyed stream: keys decide where its records go, that cannot be overridden. "
-            "Apply a function first, or partition the stream before key_by()."
-        )
 
 
 class ProcessFunctionOnKeys(KeyedProcessFunction):

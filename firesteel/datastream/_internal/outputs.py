@@ -3,40 +3,30 @@
 from __future__ import annotations
 
 import itertools
-import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, overload
 
 from firesteel.connectors.base import SupportsPreprocessing
 from firesteel.connectors.files.sink import StreamingFileSink
 from firesteel.datastream._internal import arguments
 from firesteel.datastream._internal.collect import CloseableIterator, ResultBuffer
 from firesteel.datastream._internal.driver_sinks import ListSink, PrintSink
+from firesteel.datastream._internal.environment_jobs import require_bounded
 from firesteel.datastream._internal.formatting import LineFormat
 from firesteel.datastream._internal.sink import DataStreamSink
+from firesteel.datastream._internal.stream import AnyStream, S
 from firesteel.model.functions import SinkFunction
 from firesteel.model.functions.adapt import as_sink_function
 from firesteel.model.sink import Sink
 from firesteel.plan.executor import DriverSink
-from firesteel.plan.graph import OperatorTransformation, Transformation, user_call_site
+from firesteel.plan.graph import OperatorTransformation, Transformation
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.sinks import CollectOperator, SinkFunctionOperator, SinkWriterOperator
 
-if TYPE_CHECKING:
-    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-
-class StreamOutputs(ABC):
+class StreamOutputs(AnyStream[S]):
     """The part of a stream that ends lines."""
-
-    _environment: StreamExecutionEnvironment
-
-    @property
-    @abstractmethod
-    def _transformation(self) -> Transformation:
-        """The node that makes the records."""
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Write each record to the driver's standard output, as ``str()`` shows it.
@@ -65,7 +55,7 @@ class StreamOutputs(ABC):
         if isinstance(sink_func, Sink):
             return self.sink_to(sink_func)
         function = as_sink_function(sink_func)
-        return DataStreamSink(self._end("Unnamed", partial(SinkFunctionOperator, function)))
+        return DataStreamSink(self._sink("Unnamed", partial(SinkFunctionOperator, function)))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Write the records to a sink of a connector, or to one of your own.
@@ -77,19 +67,18 @@ class StreamOutputs(ABC):
                 "sink_to", "sink", sink, "a Sink of a connector", "Use add_sink() for a SinkFunction or callable."
             )
         transformer = sink.get_transformer() if isinstance(sink, SupportsPreprocessing) else None
-        if transformer is not None:
-            return DataStreamSink(transformer.apply(self)._end_with(sink))
-        return DataStreamSink(self._end_with(sink))
+        stream: AnyStream[Any] = self if transformer is None else transformer.apply(self)
+        return DataStreamSink(self._end_with(sink.for_operator(), stream.get_transformation()))
 
-    def _end_with(self, sink: Sink) -> OperatorTransformation:
-        sink = sink.for_operator()
+    def _end_with(self, sink: Sink, source: Transformation) -> OperatorTransformation:
         has_committer = type(sink).create_committer is not Sink.create_committer
         committer = sink.create_committer
         if isinstance(sink, StreamingFileSink):
             checkpointed = self._environment.get_checkpoint_config().is_checkpointing_enabled
             committer = partial(sink.create_committer, checkpointed)
-        return self._end(
+        return self._graph.sink(
             type(sink).__name__,
+            source,
             partial(SinkWriterOperator, sink),
             committer_factory=committer if has_committer else None,
         )
@@ -123,8 +112,8 @@ class StreamOutputs(ABC):
         if limit is not None:
             arguments.whole_number("execute_and_collect", "limit", limit, least=1)
         buffer = ResultBuffer()
-        self._collectable()._collect_into(buffer, parallelism=1)
-        results = CloseableIterator(buffer, self._environment._execute(job_execution_name, detached=True))
+        self._collect_into(buffer, parallelism=1, node=self._collectable())
+        results = CloseableIterator(buffer, self._environment.execute_async(job_execution_name))
         if limit is None:
             return results
         with results:
@@ -142,22 +131,25 @@ class StreamOutputs(ABC):
         # Imported where it is used: programs without DataFrames need no Spark to be built.
         from firesteel.connectors.dataframe import rows_to_dataframe
 
-        self._environment._require_bounded("to_dataframe()", "Use execute_and_collect(limit=...)")
+        require_bounded(self._graph.graph, "to_dataframe()", "Use execute_and_collect(limit=...)")
         records = ListSink()
         self._collect_into(records, parallelism=1)
-        self._environment._execute(None, detached=False).get_job_execution_result().result()
-        session = spark if spark is not None else self._environment._session
-        return rows_to_dataframe(records.values, self._transformation.output_type, session)
+        self._environment.execute()
+        session = spark if spark is not None else self._environment.get_spark_session()
+        return rows_to_dataframe(records.values, self.get_type(), session)
 
     def _print(self, method: str, name: str, identifier: str | None, to_stderr: bool) -> DataStreamSink:
         if identifier is not None:
             arguments.text(method, "sink_identifier", identifier)
-        line_format = LineFormat(self._transformation.output_type, f"{method}()")
+        line_format = LineFormat(self.get_type(), f"{method}()")
         return DataStreamSink(self._collect_into(PrintSink(identifier, to_stderr), name, line_format))
 
-    def _collectable(self) -> StreamOutputs:
-        """The stream whose records :meth:`execute_and_collect` gives."""
-        return self
+    def _collectable(self) -> Transformation:
+        """The node whose records :meth:`execute_and_collect` gives."""
+        return self.get_transformation()
+
+    def _sink(self, name: str, factory: Callable[[], Operator], **settings: Any) -> OperatorTransformation:
+        return self._graph.sink(name, self.get_transformation(), factory, **settings)
 
     def _collect_into(
         self,
@@ -165,26 +157,17 @@ class StreamOutputs(ABC):
         name: str = "Collect",
         convert: Callable[[Any], Any] | None = None,
         parallelism: int | None = None,
+        node: Transformation | None = None,
     ) -> OperatorTransformation:
         """End this line with an operator that sends the records, converted, to an object in the driver.
 
+        :param node: Other records than those of the stream.
         :param parallelism: 1 keeps the order of a stream that has one.
         """
-        collector_id = uuid.uuid4().hex
-        self._environment._driver_sinks[collector_id] = sink
-        return self._end(
-            name, partial(CollectOperator, collector_id, convert), collector_id=collector_id, parallelism=parallelism
+        return self._graph.collecting_sink(
+            name,
+            self.get_transformation() if node is None else node,
+            lambda collector_id: partial(CollectOperator, collector_id, convert),
+            sink,
+            parallelism=parallelism,
         )
-
-    def _end(self, name: str, factory: Callable[[], Operator], **settings: Any) -> OperatorTransformation:
-        node = OperatorTransformation(
-            id=self._environment._next_id(),
-            name=f"Sink: {name}",
-            inputs=[self._transformation],
-            call_site=user_call_site(),
-            factory=factory,
-            is_sink=True,
-            **settings,
-        )
-        self._environment._add(node)
-        return node

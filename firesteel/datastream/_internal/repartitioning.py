@@ -2,93 +2,48 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
+from firesteel.datastream._internal.stream import AnyStream, S
 from firesteel.errors import UnsupportedError
 from firesteel.model.functions import Function, KeySelector, Partitioner
 from firesteel.model.functions.adapt import as_key_selector, as_partitioner, bound_call, describe
-from firesteel.model.state import MapStateDescriptor
-from firesteel.plan.graph import PartitionTransformation, Transformation, user_call_site
 from firesteel.runtime import partitioners
 from firesteel.runtime.partitioners import Partitioning
 
-if TYPE_CHECKING:
-    from firesteel.datastream._internal.broadcast_streams import BroadcastStream
-    from firesteel.datastream._internal.stream import DataStream
-    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
 
-
-class Repartitioning(ABC):
+class Repartitioning(AnyStream[S]):
     """The part of a stream that says to which subtasks of the next operator its records go.
 
     The last call before an operator counts.
     """
 
-    _environment: StreamExecutionEnvironment
-
-    @property
-    @abstractmethod
-    def _transformation(self) -> Transformation:
-        """The node that makes the records."""
-
-    def shuffle(self) -> DataStream:
+    def shuffle(self) -> S:
         """Send each record to a subtask chosen at random, evenly."""
         return self._partition("shuffle()", Partitioning(partitioners.SHUFFLE))
 
-    def rebalance(self) -> DataStream:
+    def rebalance(self) -> S:
         """Send records to all subtasks in turn, so that each gets the same number."""
         return self._partition("rebalance()", Partitioning(partitioners.REBALANCE))
 
-    def rescale(self) -> DataStream:
+    def rescale(self) -> S:
         """Send records in turn to a part of the subtasks, each sender to its own: cheaper than :meth:`rebalance`."""
         return self._partition("rescale()", Partitioning(partitioners.RESCALE))
 
-    def forward(self) -> DataStream:
+    def forward(self) -> S:
         """Send records to the subtask of the same number; both operators need the same parallelism."""
         return self._partition("forward()", Partitioning(partitioners.FORWARD))
 
-    def global_(self) -> DataStream:
+    def global_(self) -> S:
         """Send all records to the first subtask."""
         return self._partition("global_()", Partitioning(partitioners.GLOBAL))
-
-    @overload
-    def broadcast(self) -> DataStream: ...
-
-    @overload
-    def broadcast(
-        self,
-        broadcast_state_descriptor: MapStateDescriptor,
-        *other_broadcast_state_descriptors: MapStateDescriptor,
-    ) -> BroadcastStream: ...
-
-    def broadcast(
-        self,
-        broadcast_state_descriptor: MapStateDescriptor | None = None,
-        *other_broadcast_state_descriptors: MapStateDescriptor,
-    ) -> DataStream | BroadcastStream:
-        """Send every record to all subtasks.
-
-        With descriptors of broadcast states the result is a :class:`BroadcastStream`, to be connected with the stream
-        whose function keeps the records in these states::
-
-            RULES = MapStateDescriptor("rules", Types.STRING(), Types.INT())
-            items.connect(rules.broadcast(RULES)).process(MatchRules())
-        """
-        stream = self._partition("broadcast()", Partitioning(partitioners.BROADCAST))
-        if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
-            return stream
-        from firesteel.datastream._internal.broadcast_streams import BroadcastStream
-
-        descriptors = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
-        return BroadcastStream(stream, descriptors)  # type: ignore[arg-type]  # None among several is refused there
 
     def partition_custom(
         self,
         partitioner: Partitioner | Callable[[Any, int], int],
         key_selector: KeySelector | Callable[[Any], Any] | str | int,
-    ) -> DataStream:
+    ) -> S:
         """Send each record to the subtask that a partitioner chooses by its key.
 
         ::
@@ -106,30 +61,9 @@ class Repartitioning(ABC):
         )
         return self._partition("partition_custom()", partitioning)
 
-    def _partition(self, name: str, partitioning: Partitioning) -> DataStream:
+    def _partition(self, name: str, partitioning: Partitioning) -> S:
         """A partition node behind this stream; one that is there already is replaced."""
-        from firesteel.datastream._internal.stream import DataStream
-
-        node = partition_node(self._environment, self._transformation, name, partitioning)
-        return DataStream(self._environment, node)
-
-
-def partition_node(
-    environment: StreamExecutionEnvironment, source: Transformation, name: str, partitioning: Partitioning
-) -> Transformation:
-    """Add a partition node. Only the last partitioning before an operator counts, so a former one is skipped."""
-    if isinstance(source, PartitionTransformation):
-        source = source.inputs[0]
-    return environment._add(
-        PartitionTransformation(
-            id=environment._next_id(),
-            name=name,
-            inputs=[source],
-            call_site=user_call_site(),
-            output_type=source.output_type,
-            partitioning=partitioning,
-        )
-    )
+        return self.derive(self._graph.partition(self.get_transformation(), name, partitioning))
 
 
 def adapted_key(method: str, key_selector: Any) -> Callable[[Any], Any]:

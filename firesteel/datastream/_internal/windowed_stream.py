@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from firesteel.common.time import TimeLength, to_milliseconds
 from firesteel.common.typeinfo import TypeInformation
@@ -14,6 +14,7 @@ from firesteel.datastream._internal import arguments
 from firesteel.datastream._internal.aggregations import ExtremeByFunction, ExtremeFunction, SumFunction
 from firesteel.datastream._internal.fields import RollingField, declared_field_type
 from firesteel.datastream._internal.hints import ON_WINDOWED_STREAM, StreamHints
+from firesteel.datastream._internal.stream import AnyStream, S
 from firesteel.datastream._internal.window_functions import (
     as_apply_function,
     as_process_window_function,
@@ -22,7 +23,6 @@ from firesteel.datastream._internal.window_functions import (
 from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.model.assigners import (
-    GlobalWindows,
     MergingWindowAssigner,
     SlidingEventTimeWindows,
     SlidingProcessingTimeWindows,
@@ -45,22 +45,17 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.model.triggers import CountTrigger, PurgingTrigger, Trigger
 from firesteel.runtime.windowing import WindowSpec, make_window_operator
 
-if TYPE_CHECKING:
-    from firesteel.datastream._internal.keyed_stream import KeyedStream
-    from firesteel.datastream._internal.stream import DataStream
-    from firesteel.datastream.stream_execution_environment import StreamExecutionEnvironment
-
-_W = TypeVar("_W", bound="_Windows")
+_W = TypeVar("_W", bound="Windows[Any]")
 
 
-class _Windows(StreamHints, ABC):
+class Windows(StreamHints, ABC, Generic[S]):
     """What windows with keys and without have in common."""
 
     _hints = ON_WINDOWED_STREAM
 
     _keyed: ClassVar[bool]
 
-    def __init__(self, stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, stream: AnyStream[S], window_assigner: WindowAssigner[Any, Any]) -> None:
         if not isinstance(window_assigner, WindowAssigner):
             raise arguments.wrong_argument(
                 "window" if self._keyed else "window_all",
@@ -78,10 +73,6 @@ class _Windows(StreamHints, ABC):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._assigner!r} over {self._stream!r})"
-
-    def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment to which the stream belongs."""
-        return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation | None:
         """The declared type of the records that go into the windows, or None."""
@@ -144,19 +135,19 @@ class _Windows(StreamHints, ABC):
 
     # ---- the ways to fold records one by one ----------------------------------------------------------------
 
-    def sum(self, position_to_sum: str | int = 0) -> DataStream:
+    def sum(self, position_to_sum: str | int = 0) -> S:
         """Per window, the sum of a field; the other fields are those of the window's first record."""
         return self._by_field("sum", "position_to_sum", position_to_sum, SumFunction)
 
-    def min(self, position_to_min: str | int = 0) -> DataStream:
+    def min(self, position_to_min: str | int = 0) -> S:
         """Per window, the smallest value of a field; the other fields are those of the window's first record."""
         return self._by_field("min", "position_to_min", position_to_min, partial(ExtremeFunction, largest=False))
 
-    def max(self, position_to_max: str | int = 0) -> DataStream:
+    def max(self, position_to_max: str | int = 0) -> S:
         """Per window, the largest value of a field; the other fields are those of the window's first record."""
         return self._by_field("max", "position_to_max", position_to_max, partial(ExtremeFunction, largest=True))
 
-    def min_by(self, position_to_min_by: str | int | Callable[[Any], Any] = 0) -> DataStream:
+    def min_by(self, position_to_min_by: str | int | Callable[[Any], Any] = 0) -> S:
         """Per window, the record with the smallest value; the first one on a tie.
 
         :param position_to_min_by: A field name, a position, or a function from record to the value to compare.
@@ -165,7 +156,7 @@ class _Windows(StreamHints, ABC):
             "min_by", "position_to_min_by", position_to_min_by, partial(ExtremeByFunction, largest=False)
         )
 
-    def max_by(self, position_to_max_by: str | int | Callable[[Any], Any] = 0) -> DataStream:
+    def max_by(self, position_to_max_by: str | int | Callable[[Any], Any] = 0) -> S:
         """Per window, the record with the largest value; the first one on a tie.
 
         :param position_to_max_by: A field name, a position, or a function from record to the value to compare.
@@ -174,7 +165,7 @@ class _Windows(StreamHints, ABC):
             "max_by", "position_to_max_by", position_to_max_by, partial(ExtremeByFunction, largest=True)
         )
 
-    def _by_field(self, method: str, argument: str, field: Any, make: Callable[[Any], ReduceFunction]) -> DataStream:
+    def _by_field(self, method: str, argument: str, field: Any, make: Callable[[Any], ReduceFunction]) -> S:
         is_field = isinstance(field, (str, int)) and not isinstance(field, bool)
         if not is_field and not (callable(field) and method.endswith("_by")):
             expected = "a field name or a position (from 0)"
@@ -192,7 +183,7 @@ class _Windows(StreamHints, ABC):
         fold: ReduceFunction | AggregateFunction,
         window_function: Any,
         output_type: TypeInformation | None,
-    ) -> DataStream:
+    ) -> S:
         function = check_second_function(method, window_function, self._keyed)
         return self._build(method, fold, function, output_type)
 
@@ -203,8 +194,8 @@ class _Windows(StreamHints, ABC):
         function: Function | None,
         output_type: TypeInformation | None,
         order_matters: bool = False,
-    ) -> DataStream:
-        trigger = self._trigger or self._assigner.get_default_trigger(self.get_execution_environment())
+    ) -> S:
+        trigger = self._trigger or self._assigner.get_default_trigger(self._stream.get_execution_environment())
         if isinstance(self._assigner, MergingWindowAssigner) and not trigger.can_merge():
             raise ProgramError(
                 f"{method}: windows of {self._assigner!r} merge, but {trigger!r} cannot be merged. "
@@ -220,34 +211,23 @@ class _Windows(StreamHints, ABC):
             late_tag=self._late_tag,
             order_matters=order_matters,
         )
-        factory = partial(make_window_operator, spec)
-        stream = self._stream._keyed(type(self._assigner).__name__, factory, output_type, method)
+        arguments.type_information(method, "output_type", output_type)
+        name = type(self._assigner).__name__
+        stream = self._stream.transform(name, output_type, partial(make_window_operator, spec))
         self._finish(stream)
         return stream.set_description(f"Window({self._assigner!r}, {trigger!r}, {method})")
 
     @abstractmethod
-    def _finish(self, stream: DataStream) -> None:
+    def _finish(self, stream: S) -> None:
         """Last settings of the operator."""
 
 
-class WindowedStream(_Windows):
-    """A keyed stream cut into windows, made by :meth:`KeyedStream.window`. Every key has windows of its own.
-
-    ::
-
-        (clicks.key_by("user")
-            .window(EventTimeSessionWindows.with_gap(Time.minutes(30)))
-            .aggregate(Count()))
-
-    Results carry the largest timestamp of their window, so that windows can follow windows.
-
-    :param keyed_stream: The stream.
-    :param window_assigner: To which windows a record belongs.
-    """
+class KeyedWindows(Windows[S]):
+    """The windows of a stream with keys."""
 
     _keyed = True
 
-    def __init__(self, keyed_stream: KeyedStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, keyed_stream: AnyStream[S], window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(keyed_stream, window_assigner)
 
     def reduce(
@@ -255,7 +235,7 @@ class WindowedStream(_Windows):
         reduce_function: ReduceFunction | Callable[[Any, Any], Any],
         window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Combine the records of a window one by one as they come: one value is kept, not the records.
 
         Windows that overlap share the work where they can: the function is then given parts of windows too, in order
@@ -274,7 +254,7 @@ class WindowedStream(_Windows):
         window_function: WindowFunction[Any, Any, Any, Any] | ProcessWindowFunction[Any, Any, Any, Any] | None = None,
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Aggregate the records of a window as they come: one accumulator is kept, not the records.
 
         ``merge`` is needed for sessions. Windows that overlap use it too, if it is there, to share the work.
@@ -292,7 +272,7 @@ class WindowedStream(_Windows):
         self,
         window_function: WindowFunction[Any, Any, Any, Any] | Callable[[Any, Any, Any], Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Evaluate windows with all their records: a :class:`WindowFunction`, or a function of (key, window, records)
         that yields or returns an iterable.
         """
@@ -302,7 +282,7 @@ class WindowedStream(_Windows):
         self,
         process_window_function: ProcessWindowFunction[Any, Any, Any, Any] | Callable[[Any, Any, Any], Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Evaluate windows with all their records and a context: the window, the clocks, state, side outputs.
 
         ::
@@ -314,20 +294,16 @@ class WindowedStream(_Windows):
         function = as_process_window_function(process_window_function, keyed=True)
         return self._build("process", None, function, output_type)
 
-    def _finish(self, stream: DataStream) -> None:
+    def _finish(self, stream: S) -> None:
         return None
 
 
-class AllWindowedStream(_Windows):
-    """A stream without keys cut into windows, made by :meth:`DataStream.window_all`. It runs in a single subtask.
-
-    :param data_stream: The stream.
-    :param window_assigner: To which windows a record belongs.
-    """
+class AllWindows(Windows[S]):
+    """The windows of a stream without keys."""
 
     _keyed = False
 
-    def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
+    def __init__(self, data_stream: AnyStream[S], window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(data_stream.key_by(the_one_key), window_assigner)
 
     def reduce(
@@ -335,7 +311,7 @@ class AllWindowedStream(_Windows):
         reduce_function: ReduceFunction | Callable[[Any, Any], Any],
         window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Combine the records of a window one by one as they come: see :meth:`WindowedStream.reduce`."""
         fold = as_reduce_function(reduce_function)
         if window_function is None and output_type is None:
@@ -348,7 +324,7 @@ class AllWindowedStream(_Windows):
         window_function: AllWindowFunction[Any, Any, Any] | ProcessAllWindowFunction[Any, Any, Any] | None = None,
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Aggregate the records of a window as they come: see :meth:`WindowedStream.aggregate`."""
         arguments.type_information("aggregate", "accumulator_type", accumulator_type)
         fold = as_aggregate_function(aggregate_function)
@@ -358,7 +334,7 @@ class AllWindowedStream(_Windows):
         self,
         window_function: AllWindowFunction[Any, Any, Any] | Callable[[Any, Any], Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Evaluate windows with all their records: an :class:`AllWindowFunction`, or a function of (window, records)
         that yields or returns an iterable.
         """
@@ -368,12 +344,12 @@ class AllWindowedStream(_Windows):
         self,
         process_window_function: ProcessAllWindowFunction[Any, Any, Any] | Callable[[Any, Any], Any],
         output_type: TypeInformation | None = None,
-    ) -> DataStream:
+    ) -> S:
         """Evaluate windows with all their records and a context: the window, state, side outputs."""
         function = as_process_window_function(process_window_function, keyed=False)
         return self._build("process", None, function, output_type)
 
-    def _finish(self, stream: DataStream) -> None:
+    def _finish(self, stream: S) -> None:
         stream.force_non_parallel()
 
 
@@ -392,16 +368,6 @@ def count_windows(windows: _W, method: str, size: int, slide: int) -> _W:
     if slide == 0:
         return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
     return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
-
-
-def count_window(stream: KeyedStream, size: int, slide: int = 0) -> WindowedStream:
-    """The count windows of a keyed stream."""
-    return count_windows(WindowedStream(stream, GlobalWindows.create()), "count_window", size, slide)
-
-
-def count_window_all(stream: DataStream, size: int, slide: int = 0) -> AllWindowedStream:
-    """The count windows of a stream without keys."""
-    return count_windows(AllWindowedStream(stream, GlobalWindows.create()), "count_window_all", size, slide)
 
 
 def time_windows(

@@ -22,7 +22,7 @@ def env() -> StreamExecutionEnvironment:
 @pytest.fixture
 def executor(monkeypatch: pytest.MonkeyPatch) -> RecordingExecutor:
     recording = RecordingExecutor()
-    monkeypatch.setattr("firesteel.datastream.stream_execution_environment.executor_for", lambda *_: recording)
+    monkeypatch.setattr("firesteel.datastream._internal.environment_jobs.executor_for", lambda *_: recording)
     return recording
 
 

@@ -27,7 +27,7 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
     TimeCharacteristic,
 )
-from firesteel.datastream._internal.cache import CachedDataStream
+from firesteel.datastream.data_stream import CachedDataStream
 from firesteel.datastream._internal.environment_settings import _usable_cores
 from firesteel.datastream.functions import ParallelSourceFunction
 from firesteel.errors import ConfigurationError, FiresteelError, ProgramError, TypeMismatchError
@@ -36,7 +36,7 @@ from tests.unit.datastream.recording import RecordingExecutor
 
 
 def source_of(stream: DataStream) -> SourceTransformation:
-    node = stream._transformation
+    node = stream.get_transformation()
     assert isinstance(node, SourceTransformation)
     return node
 
@@ -452,7 +452,7 @@ def test_the_records_of_a_cache_keep_their_timestamps(
     cached.print()
     executor.deliver = [("1", 5), ("2", 7)]
     env.execute()
-    unwrap = cached._transformation
+    unwrap = cached.get_transformation()
     source = unwrap.inputs[0]
     assert isinstance(source, SourceTransformation)
     assert source.watermark_strategy is not None
@@ -468,11 +468,11 @@ def test_a_failed_job_fills_no_cache(
     cached = env.from_elements(1).map(str).cache()
     cached.print()
     graph, sinks = env._graph_with_caches()
-    assert len(graph.transformations) == len(env._graph.transformations) + 2
+    assert len(graph.transformations) == len(env.graph.graph.transformations) + 2
     (sink,) = sinks.values()
     sink.accept(0, [("1", None)])
     sink.finished(RuntimeError("boom"))
-    assert not cached._is_filled()
+    assert not env.caches[0].is_filled
 
 
 def test_a_cache_that_is_not_part_of_the_job_is_left_alone(

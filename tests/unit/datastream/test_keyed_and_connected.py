@@ -38,7 +38,7 @@ class Ride:
 
 
 def node_of(stream: DataStream) -> Any:
-    return stream._transformation
+    return stream.get_transformation()
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_keyed_streams_can_be_united_printed_and_projected(env: StreamExecutionE
     assert node_of(keyed.union(keyed)).inputs == [node_of(keyed), node_of(keyed)]
     assert node_of(keyed.project(1)).inputs == [node_of(keyed)]
     keyed.print()
-    assert env._graph.sinks()[0].inputs == [node_of(keyed)]
+    assert env.graph.graph.sinks()[0].inputs == [node_of(keyed)]
 
 
 def test_a_plain_process_function_runs_on_a_keyed_stream(rides: DataStream) -> None:

@@ -39,7 +39,7 @@ from firesteel.runtime.watermarks import TimestampsAndWatermarksOperator
 
 
 def node_of(stream: DataStream) -> Any:
-    return stream._transformation
+    return stream.get_transformation()
 
 
 def operator_class(node: Transformation) -> type:
@@ -271,7 +271,7 @@ def test_sinks_end_lines(env: StreamExecutionEnvironment, numbers: DataStream) -
     numbers.add_sink(lambda value: None).name("mine")
     numbers.sink_to(PlainSink())
     numbers.sink_to(TwoPhaseSink())
-    sinks = env._graph.sinks()
+    sinks = env.graph.graph.sinks()
     assert [sink.name for sink in sinks] == [
         "Sink: Print to Std. Out",
         "Sink: Print to Std. Err",
@@ -288,12 +288,12 @@ def test_sinks_end_lines(env: StreamExecutionEnvironment, numbers: DataStream) -
     ]
     assert [sink.committer_factory is not None for sink in sinks] == [False, False, False, False, True]
     assert all(sink.inputs == [node_of(numbers)] for sink in sinks)
-    assert {sinks[0].collector_id, sinks[1].collector_id} == set(env._driver_sinks)
+    assert {sinks[0].collector_id, sinks[1].collector_id} == set(env.graph.driver_sinks)
 
 
 def test_a_sink_can_be_set_like_an_operator(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     sink = numbers.print().name("out").uid("u").set_parallelism(1).set_description("all of it").disable_chaining()
-    node = env._graph.sinks()[0]
+    node = env.graph.graph.sinks()[0]
     assert (node.name, node.uid, node.parallelism, node.description, node.chaining) == (
         "out",
         "u",
@@ -332,7 +332,7 @@ def test_operator_settings(numbers: DataStream) -> None:
     )
     assert stream.get_parallelism() == 3
     assert stream.rebalance().get_parallelism() == 3
-    assert stream.disable_chaining()._transformation.chaining == "never"  # type: ignore[attr-defined]
+    assert stream.disable_chaining().get_transformation().chaining == "never"  # type: ignore[attr-defined]
 
 
 def test_force_non_parallel_is_for_good(numbers: DataStream) -> None:
