@@ -27,8 +27,8 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
     TimeCharacteristic,
 )
-from firesteel.datastream.data_stream import CachedDataStream
 from firesteel.datastream._internal.environment_settings import _usable_cores
+from firesteel.datastream.data_stream import CachedDataStream
 from firesteel.datastream.functions import ParallelSourceFunction
 from firesteel.errors import ConfigurationError, FiresteelError, ProgramError, TypeMismatchError
 from firesteel.plan.graph import SourceTransformation
