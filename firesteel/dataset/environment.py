@@ -21,7 +21,7 @@ __all__ = ["ExecutionEnvironment"]
 
 
 class Runner(Protocol):
-    """Carries plans out: ``firesteel.execution.dataset`` does, on Spark."""
+    """Carries plans out: ``firesteel.execution.dataset`` does, on Spark or in this process."""
 
     @property
     def default_parallelism(self) -> int:
@@ -67,6 +67,17 @@ class ExecutionEnvironment:
         :param session: A SparkSession.
         """
         return ExecutionEnvironment(configuration, session)
+
+    @staticmethod
+    def create_collections_environment(configuration: Configuration | None = None) -> ExecutionEnvironment:
+        """An environment that runs programs in this process, without Spark: for tests, debugging and small data.
+
+        The same as the option ``execution.target: in-process``. Tasks run one after the other.
+        """
+        own = Configuration.from_dict({"execution.target": "in-process"})
+        if configuration is not None:
+            own = configuration.clone().add_all(own)
+        return ExecutionEnvironment(own)
 
     # --- settings -----------------------------------------------------------------------------------
 
@@ -185,13 +196,7 @@ class ExecutionEnvironment:
 
     def _running(self) -> Runner:
         if self._runner is None:
-            target = self._configuration.get_string("execution.target", "spark")
-            if target != "spark":
-                raise ConfigurationError(
-                    f"execution.target is {target!r}, but DataSet programs run on Spark only. Bounded streams "
-                    "(StreamExecutionEnvironment in BATCH mode) run in-process too"
-                )
             module = importlib.import_module("firesteel.execution.dataset.runner")
-            self._runner = module.SparkRunner(self._configuration, self._session)
+            self._runner = module.runner_for(self._configuration, self._session)
         assert self._runner is not None
         return self._runner

@@ -14,7 +14,8 @@ from firesteel.plan.graph import user_call_site
 __all__ = ["DeltaIteration", "DeltaIterationResultSet", "IterativeDataSet"]
 
 
-def _check_iterations(where: str, count: Any) -> int:
+def check_iterations(where: str, count: Any) -> int:
+    """The most supersteps of an iteration, or an error."""
     if isinstance(count, bool) or not isinstance(count, int) or count < 1:
         raise ConfigurationError(f"{where}: the most iterations must be a whole number of at least 1, got {count!r}")
     return count
@@ -52,7 +53,7 @@ class IterativeDataSet(DataSet, _Aggregators):
         node = StepInputNode("Partial solution", user_call_site(), (initial.node,))
         DataSet.__init__(self, initial.get_execution_environment(), node)
         self._initial = initial
-        self._max_iterations = _check_iterations("iterate", max_iterations)
+        self._max_iterations = check_iterations("iterate", max_iterations)
 
     def get_max_iterations(self) -> int:
         """How many supersteps there are at the most."""
@@ -92,7 +93,7 @@ class DeltaIteration(_Aggregators):
         super().__init__()
         self._environment = solution.get_execution_environment()
         self._initial = (solution, workset)
-        self._max_iterations = _check_iterations("iterate_delta", max_iterations)
+        self._max_iterations = check_iterations("iterate_delta", max_iterations)
         self._keys = keys
         self._solution_node = StepInputNode("Solution set", user_call_site(), (solution.node,), role="solution set")
         self._workset_node = StepInputNode("Workset", user_call_site(), (workset.node,), role="workset")

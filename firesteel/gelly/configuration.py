@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from firesteel.dataset import Aggregator, ConvergenceCriterion, DataSet
 from firesteel.errors import ConfigurationError
@@ -79,16 +79,9 @@ class IterationConfiguration:
         """The broadcast sets of a function: names and data sets."""
         return list(self._broadcast.get(role, ()))
 
-    def apply_to(self, iteration: Any, default_name: str) -> None:
-        """Tell a delta iteration its name, parallelism and aggregators."""
-        iteration.name(self.get_name(default_name))
-        if self._parallelism is not None:
-            iteration.set_parallelism(self._parallelism)
-        for name, aggregator in self._aggregators.items():
-            iteration.register_aggregator(name, aggregator)
-        if self._convergence is not None:
-            name, criterion = self._convergence
-            iteration.register_aggregation_convergence_criterion(name, self._aggregators[name], criterion)
+    def get_convergence(self) -> tuple[str, ConvergenceCriterion] | None:
+        """Which aggregator ends the iteration, and when."""
+        return self._convergence
 
 
 class VertexCentricConfiguration(IterationConfiguration):

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from functools import reduce
 from typing import Any, NamedTuple
 
-from firesteel.dataset import DataSet, JoinHint
-from firesteel.dataset.functions import (
-    FlatJoinFunction,
-    ReduceFunction,
-    forwarded_fields_first,
-    forwarded_fields_second,
+from firesteel.dataset import DataSet
+from firesteel.dataset.messages import (
+    UNCHANGED,
+    Around,
+    Combiner,
+    Messages,
+    Outbox,
+    Receiver,
+    Sender,
+    iterate_messages,
 )
 from firesteel.gelly.configuration import GSAConfiguration
-from firesteel.gelly.supersteps import (
-    UNSET,
-    SuperstepDelegate,
-    SuperstepFunction,
-    adjacency,
-    checked,
-    with_broadcast_sets,
-)
+from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, along, checked, is_plain, part
 
 __all__ = ["ApplyFunction", "GSAConfiguration", "GatherFunction", "Neighbor", "SumFunction"]
 
@@ -72,34 +69,34 @@ class ApplyFunction(SuperstepFunction):
 
     def applied(self, new_value: Any, current_value: Any) -> Any:
         """For the iteration: the new value of a vertex, or the mark that it has none."""
-        self._new_value = UNSET
+        self._new_value = UNCHANGED
         self.apply(new_value, current_value)
         return self._new_value
 
 
-class _Gather(SuperstepDelegate, FlatJoinFunction):
-    """A vertex that has changed, and its edges: what each neighbour gets."""
+class _Gather(SuperstepDelegate, Sender):
+    """A vertex that has changed: what each neighbour gets."""
 
-    def join(self, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
+    def begin(self, around: Around, outbox: Outbox) -> None:
         assert isinstance(self._function, GatherFunction)
-        gather, value = self._function.gather, first[1]
-        return ((other, gather(Neighbor(value, edge[2]))) for other, edge in second[1])
+        self._around, self._outbox, self._gather = around, outbox, self._function.gather
+
+    def send(self, key: Any, value: Any) -> None:
+        around, outbox, gather = self._around, self._outbox, self._gather
+        for other, edge_value in zip(around.others(), around.values()):
+            outbox[other].append(gather(Neighbor(value, edge_value)))
 
 
-class _Sum(SuperstepDelegate, ReduceFunction):
-    def reduce(self, value1: tuple[Any, Any], value2: tuple[Any, Any]) -> tuple[Any, Any]:
+class _Sum(SuperstepDelegate, Combiner):
+    def combine(self, messages: list[Any]) -> Any:
         assert isinstance(self._function, SumFunction)
-        return value1[0], self._function.sum(value1[1], value2[1])
+        return reduce(self._function.sum, messages)
 
 
-@forwarded_fields_first("f0")
-@forwarded_fields_second("f0")
-class _Apply(SuperstepDelegate, FlatJoinFunction):
-    def join(self, first: Any, second: Any) -> Iterator[tuple[Any, Any]]:
+class _Apply(SuperstepDelegate, Receiver):
+    def receive(self, key: Any, value: Any, messages: list[Any]) -> Any:
         assert isinstance(self._function, ApplyFunction)
-        result = self._function.applied(first[1], second[1])
-        if result is not UNSET:
-            yield second[0], result
+        return self._function.applied(messages[0], value)
 
 
 def iterate(
@@ -113,13 +110,14 @@ def iterate(
     kinds = (GatherFunction, SumFunction, ApplyFunction)
     gather, add, apply = (checked(*each, "run_gather_sum_apply_iteration") for each in zip(functions, kinds))
     own = parameters or GSAConfiguration()
-    placed = vertices.partition_by_hash(0).name("Vertices by id")
-    iteration = placed.iterate_delta(placed, most, 0)
-    own.apply_to(iteration, "Gather-sum-apply iteration")
-    neighbors = iteration.get_workset().join(adjacency(edges, own.get_direction()), JoinHint.REPARTITION_HASH_FIRST)
-    gathered = neighbors.where(0).equal_to(0).with_(_Gather(gather)).name("Gather")
-    gathered = with_broadcast_sets(gathered, placed, own, "gather")
-    summed = with_broadcast_sets(gathered.group_by(0).reduce(_Sum(add)).name("Sum"), placed, own, "sum")
-    applied = summed.join(iteration.get_solution_set(), JoinHint.REPARTITION_HASH_FIRST).where(0).equal_to(0)
-    changed = with_broadcast_sets(applied.with_(_Apply(apply)).name("Apply"), placed, own, "apply")
-    return iteration.close_with(changed, changed)
+    messages = Messages(
+        part("Apply", _Apply(apply), "apply", vertices, own),
+        part("Gather", _Gather(gather), "gather", vertices, own),
+        part("Sum", _Sum(add), "sum", vertices, own),
+        aggregators=own.get_aggregators(),
+        convergence=own.get_convergence(),
+        sends_at_once=is_plain(gather) and is_plain(add),
+        along=along(own.get_direction()),
+    )
+    name = own.get_name("Gather-sum-apply iteration")
+    return iterate_messages(vertices, edges, messages, most, name, own.get_parallelism())

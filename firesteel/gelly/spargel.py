@@ -6,24 +6,13 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from firesteel.dataset import Aggregations, DataSet, JoinHint
-from firesteel.dataset.functions import (
-    CoGroupFunction,
-    FlatJoinFunction,
-    forwarded_fields_first,
-    forwarded_fields_second,
-)
+from firesteel.dataset import Aggregations, DataSet
+from firesteel.dataset.functions import CoGroupFunction, forwarded_fields_first, forwarded_fields_second
+from firesteel.dataset.messages import UNCHANGED, Around, Messages, Outbox, Receiver, Sender, iterate_messages
 from firesteel.errors import ProgramError
 from firesteel.gelly.configuration import ScatterGatherConfiguration
 from firesteel.gelly.records import Edge, Vertex
-from firesteel.gelly.supersteps import (
-    UNSET,
-    SuperstepDelegate,
-    SuperstepFunction,
-    adjacency,
-    checked,
-    with_broadcast_sets,
-)
+from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, along, checked, is_plain, part
 
 __all__ = ["GatherFunction", "ScatterFunction", "ScatterGatherConfiguration"]
 
@@ -50,8 +39,8 @@ class _WithDegrees(SuperstepFunction):
 class ScatterFunction(_WithDegrees):
     """What a vertex that has changed sends; in the first superstep every vertex does."""
 
-    _edges: list[tuple[Any, Any]]
-    _outbox: list[tuple[Any, Any]]
+    _around: Around
+    _outbox: Outbox
 
     @abstractmethod
     def send_messages(self, vertex: Vertex) -> None:
@@ -59,21 +48,26 @@ class ScatterFunction(_WithDegrees):
 
     def get_edges(self) -> list[Edge]:
         """The edges of the vertex, in the direction that the configuration says."""
-        return [Edge._make(edge) for _, edge in self._edges]
+        return list(map(Edge._make, self._around.edges()))
 
     def send_message_to(self, target: Any, message: Any) -> None:
         """Send a message to a vertex, found by its id; it must be there."""
-        self._outbox.append((target, message))
+        self._outbox[target].append(message)
 
     def send_message_to_all_neighbors(self, message: Any) -> None:
         """Send a message along all edges, in the direction that the configuration says."""
-        self._outbox.extend([(target, message) for target, _ in self._edges])
+        outbox = self._outbox
+        for target in self._around.others():
+            outbox[target].append(message)
 
-    def sent(self, record: Any, edges: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    def begin(self, around: Around, outbox: Outbox) -> None:
+        """For the iteration: the edges and messages of the vertices that come next."""
+        self._around, self._outbox = around, outbox
+
+    def sent(self, vertex: Vertex, degrees: tuple[int, int] | None) -> None:
         """For the iteration: let a vertex send."""
-        self._edges, self._outbox, self._degrees = edges, [], record[2]
-        self.send_messages(Vertex(record[0], record[1]))
-        return self._outbox
+        self._degrees = degrees
+        self.send_messages(vertex)
 
 
 class GatherFunction(_WithDegrees):
@@ -89,42 +83,38 @@ class GatherFunction(_WithDegrees):
         """Give the vertex a new value, which makes it send messages in the next superstep."""
         self._new_value = new_value
 
-    def updated(self, record: Any, messages: list[Any]) -> Any:
-        """For the iteration: the changed record, or None."""
-        self._new_value, self._degrees = UNSET, record[2]
-        self.update_vertex(Vertex(record[0], record[1]), messages)
-        return None if self._new_value is UNSET else (record[0], self._new_value, record[2])
+    def updated(self, vertex: Vertex, degrees: tuple[int, int] | None, messages: list[Any]) -> Any:
+        """For the iteration: the new value of a vertex."""
+        self._new_value, self._degrees = UNCHANGED, degrees
+        self.update_vertex(vertex, messages)
+        return self._new_value
 
 
 # --- the iteration ----------------------------------------------------------------------------------
 
 
-class _Scatter(SuperstepDelegate, FlatJoinFunction):
-    """A vertex that has changed, and its edges if it has any: messages."""
+class _Scatter(SuperstepDelegate, Sender):
+    """Vertices that have changed send; their values are here with their degrees."""
 
-    def join(self, first: Any, second: Any) -> list[tuple[Any, Any]]:
+    def begin(self, around: Around, outbox: Outbox) -> None:
         assert isinstance(self._function, ScatterFunction)
-        return self._function.sent(first, second[1] if second else [])
+        self._function.begin(around, outbox)
+        self._sent = self._function.sent
+
+    def send(self, key: Any, value: Any) -> None:
+        self._sent(Vertex(key, value[0]), value[1])
 
 
-@forwarded_fields_first("f0")
-@forwarded_fields_second("f0")
-class _Gather(SuperstepDelegate, CoGroupFunction):
-    """Messages, and the vertex that gets them: the changed vertex."""
+class _Gather(SuperstepDelegate, Receiver):
+    """Vertices that get messages may change."""
 
-    def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterator[Any]:
+    def receive(self, key: Any, value: Any, messages: list[Any]) -> Any:
         assert isinstance(self._function, GatherFunction)
-        messages = list(first)
-        if not messages:
-            return
-        vertex = next(iter(second), None)
-        if vertex is None:
-            raise ProgramError(
-                f"the scatter function sent a message to {messages[0][0]!r}, but there is no vertex with this id"
-            )
-        changed = self._function.updated(vertex, [message for _, message in messages])
-        if changed is not None:
-            yield changed
+        changed = self._function.updated(Vertex(key, value[0]), value[1], messages)
+        return UNCHANGED if changed is UNCHANGED else (changed, value[1])
+
+    def receive_for_nobody(self, key: Any) -> None:
+        raise ProgramError(f"the scatter function sent a message to {key!r}, but there is no vertex with this id")
 
 
 def iterate(
@@ -142,23 +132,24 @@ def iterate(
         checked(gather_function, GatherFunction, where),
     )
     own = parameters or ScatterGatherConfiguration()
-    solution = _solution(vertices, edges, own.is_opt_degrees())
-    iteration = solution.iterate_delta(solution, most, 0)
-    own.apply_to(iteration, "Scatter-gather iteration")
-    by_vertex = iteration.get_workset().left_outer_join(
-        adjacency(edges, own.get_direction()), JoinHint.REPARTITION_HASH_FIRST
+    with_degrees = _with_degrees(vertices, edges, own.is_opt_degrees())
+    messages = Messages(
+        part("Gather", _Gather(gather), "gather", vertices, own),
+        part("Scatter", _Scatter(scatter), "scatter", vertices, own),
+        aggregators=own.get_aggregators(),
+        convergence=own.get_convergence(),
+        sends_at_once=is_plain(scatter),
+        along=along(own.get_direction()),
     )
-    messages = by_vertex.where(0).equal_to(0).with_(_Scatter(scatter)).name("Scatter")
-    messages = with_broadcast_sets(messages, solution, own, "scatter")
-    received = messages.co_group(iteration.get_solution_set()).where(0).equal_to(0)
-    changed = with_broadcast_sets(received.with_(_Gather(gather)).name("Gather"), solution, own, "gather")
-    return iteration.close_with(changed, changed).project(0, 1)
+    name = own.get_name("Scatter-gather iteration")
+    found = iterate_messages(with_degrees, edges, messages, most, name, own.get_parallelism())
+    return found.map(_without_degrees).with_forwarded_fields("f0").name("Vertices")
 
 
-def _solution(vertices: DataSet, edges: DataSet, degrees: bool) -> DataSet:
-    """Vertices with their degrees, or None instead: ``(id, value, (in, out))``."""
+def _with_degrees(vertices: DataSet, edges: DataSet, degrees: bool) -> DataSet:
+    """Vertices with their degrees, or None instead: ``(id, (value, (in, out)))``."""
     if not degrees:
-        return vertices.partition_by_hash(0).map(_without_degrees).with_forwarded_fields("f0").name("Vertices by id")
+        return vertices.map(_no_degrees).with_forwarded_fields("f0").name("Vertices")
     counted = edges.flat_map(_ends).group_by(0).sum(1).and_(Aggregations.SUM, 2)
     return vertices.co_group(counted).where(0).equal_to(0).with_(_CountedDegrees()).name("Vertices with degrees")
 
@@ -167,8 +158,12 @@ def _ends(edge: tuple[Any, Any, Any]) -> tuple[tuple[Any, int, int], tuple[Any, 
     return (edge[1], 1, 0), (edge[0], 0, 1)
 
 
-def _without_degrees(vertex: tuple[Any, Any]) -> tuple[Any, Any, None]:
-    return (*vertex, None)
+def _no_degrees(vertex: tuple[Any, Any]) -> tuple[Any, tuple[Any, None]]:
+    return vertex[0], (vertex[1], None)
+
+
+def _without_degrees(vertex: tuple[Any, tuple[Any, Any]]) -> tuple[Any, Any]:
+    return vertex[0], vertex[1][0]
 
 
 @forwarded_fields_first("f0")
@@ -177,4 +172,4 @@ class _CountedDegrees(CoGroupFunction):
     def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterator[Any]:
         counts = next(iter(second), (None, 0, 0))
         for vertex in first:
-            yield *vertex, (counts[1], counts[2])
+            yield vertex[0], (vertex[1], (counts[1], counts[2]))

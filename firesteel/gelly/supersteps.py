@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from firesteel.dataset import Aggregator, DataSet
-from firesteel.dataset.functions import Function, GroupReduceFunction, forwarded_fields
+from firesteel.dataset.functions import Function
+from firesteel.dataset.messages import Part
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.gelly.configuration import IterationConfiguration
 from firesteel.gelly.functions import Delegate
-from firesteel.gelly.neighborhoods import edges_of
 from firesteel.gelly.records import EdgeDirection
 
 __all__ = ["SuperstepFunction"]
 
 NUM_VERTICES = "number of vertices"
-UNSET = object()
-"""In a task: a vertex that has not been given a new value."""
 
 
 class SuperstepFunction(Function):
@@ -105,31 +103,27 @@ def checked(function: Any, kind: type, where: str) -> Any:
     return function
 
 
-# --- data sets --------------------------------------------------------------------------------------
+# --- the iteration ----------------------------------------------------------------------------------
 
 
-@forwarded_fields("f0")
-class _Adjacent(GroupReduceFunction):
-    """The edges of a vertex in one record: ``(id, [(neighbour, edge), ...])``."""
-
-    def reduce(self, values: Iterable[Any]) -> Iterator[tuple[Any, list[tuple[Any, Any]]]]:
-        entries = list(values)
-        yield entries[0][0], [(other, edge) for _, other, edge in entries]
-
-
-def adjacency(edges: DataSet, direction: EdgeDirection) -> DataSet:
-    """For each vertex that has some, its edges in one record: ``(id, [(neighbour, edge), ...])``."""
-    return edges_of(edges, direction).group_by(0).reduce_group(_Adjacent()).name("Edges by vertex")
-
-
-def with_broadcast_sets(step: DataSet, vertices: DataSet, parameters: IterationConfiguration, role: str) -> DataSet:
-    """Give a step what its function may ask for."""
-    for name, data in parameters.broadcast_sets(role):
-        step = step.with_broadcast_set(data, name)
+def part(name: str, function: Any, role: str, vertices: DataSet, parameters: IterationConfiguration) -> Part:
+    """A function of an iteration, with what it may ask for."""
+    broadcast = dict(parameters.broadcast_sets(role))
     if parameters.is_opt_num_vertices():
-        counted = vertices.map_partition(_count).name("Number of vertices")
-        step = step.with_broadcast_set(counted, NUM_VERTICES)
-    return step
+        broadcast[NUM_VERTICES] = vertices.map_partition(_count).name("Number of vertices")
+    return Part(name, function, broadcast)
+
+
+def is_plain(function: SuperstepFunction) -> bool:
+    """Whether a function does nothing but what it does for each vertex."""
+    own = type(function)
+    hooks = ("open", "close", "pre_superstep", "post_superstep")
+    return all(getattr(own, hook) is getattr(SuperstepFunction, hook) for hook in hooks)
+
+
+def along(direction: EdgeDirection) -> tuple[bool, bool]:
+    """Whether messages go along edges from source to target, and whether from target to source."""
+    return direction is not EdgeDirection.IN, direction is not EdgeDirection.OUT
 
 
 def _count(records: Iterable[Any]) -> list[int]:

@@ -68,7 +68,7 @@ def expected_outputs(blocks: list[Block]) -> dict[int, str]:
 
 
 IN_PROCESS = "execution.target: in-process"
-ON_SPARK = {"datasets", "graphs"}
+ON_SPARK: set[str] = set()
 """Pages whose programs run on Spark only."""
 
 

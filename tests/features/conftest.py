@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from firesteel.common import Configuration
+from firesteel.dataset import ExecutionEnvironment
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import monotonic_ms
-from tests.features.executors import MakeEnv
+from tests.features.executors import MakeBatchEnv, MakeEnv
 
 
 @pytest.fixture
@@ -56,6 +57,19 @@ def _snapshots_are_waited_for(executor: str, monkeypatch: pytest.MonkeyPatch) ->
 def _all_written(coordinator: CheckpointCoordinator) -> bool:
     store = coordinator.store
     return store is None or all(store.has_state(name) for each in coordinator._pending for name in each.files)
+
+
+@pytest.fixture
+def make_batch_env(executor: str, request: pytest.FixtureRequest) -> MakeBatchEnv:
+    """The same for DataSet programs."""
+
+    def make(parallelism: int = 2, options: dict[str, Any] | None = None) -> ExecutionEnvironment:
+        configuration = Configuration.from_dict({"execution.target": executor, **(options or {})})
+        session = request.getfixturevalue("spark") if executor == "spark" else None
+        environment = ExecutionEnvironment.get_execution_environment(configuration, session)
+        return environment.set_parallelism(parallelism)
+
+    return make
 
 
 @pytest.fixture

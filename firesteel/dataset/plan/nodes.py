@@ -323,6 +323,47 @@ class DeltaIterationNode(Node):
 
 
 @dataclass(eq=False)
+class MessagePartNode(Node):
+    """One of the functions of an iteration in which records send messages. It has no inputs and no step of its own."""
+
+    function: Any = None
+
+
+@dataclass(eq=False)
+class MessageIterationNode(Node):
+    """Records that send each other messages along edges. Inputs: records, edges. See ``firesteel.dataset.messages``.
+
+    :param along: Whether messages go from source to target, and whether from target to source.
+    """
+
+    receive: MessagePartNode | None = None
+    send: MessagePartNode | None = None
+    combine: MessagePartNode | None = None
+    along: tuple[bool, bool] = (True, False)
+    everyone: bool = False
+    sends_at_once: bool = False
+    max_iterations: int = 0
+    aggregators: dict[str, Any] = field(default_factory=dict)
+    convergence: tuple[str, Any] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What it does."""
+        return "iteration by messages"
+
+    @property
+    def parts(self) -> list[MessagePartNode]:
+        """Its functions."""
+        return [part for part in (self.send, self.combine, self.receive) if part is not None]
+
+    def parents(self) -> Iterator[Node]:
+        """Records and edges, and the broadcast sets of its functions."""
+        yield from self.inputs
+        for part in self.parts:
+            yield from part.broadcast.values()
+
+
+@dataclass(eq=False)
 class SinkNode(Node):
     """Where records go.
 

@@ -26,6 +26,7 @@ from firesteel.dataset.plan.nodes import (
     IndexNode,
     JoinHint,
     JoinNode,
+    MessageIterationNode,
     Node,
     PartitionNode,
     ReduceNode,
@@ -133,6 +134,8 @@ class _Optimizer:
         tasks = self._tasks(node)
         if isinstance(node, (BulkIterationNode, DeltaIterationNode)):
             return self._plan_iteration(node, tasks)
+        if isinstance(node, MessageIterationNode):
+            return self._plan_messages(node, tasks)
         if isinstance(node, (ReduceNode, AggregateNode, GroupReduceNode)):
             return self._plan_grouped(node, node.keys, tasks)
         if isinstance(node, DistinctNode):
@@ -257,6 +260,14 @@ class _Optimizer:
             step.inner = optimize(ends, self._parallelism, known)
         return step
 
+    def _plan_messages(self, node: MessageIterationNode, tasks: int) -> Step:
+        """Records and edges stay where their keys say; nothing but messages is exchanged in a superstep."""
+        keys = Keys(fields=(0,))
+        at = Keys(fields=(0 if node.along[0] else 1,))
+        ships = (self._by_key(node.inputs[0], keys, tasks), Ship(HASH, at))
+        local = f"at most {node.max_iterations} supersteps, one exchange of messages in each"
+        return Step(node, ships, tasks, local, Partitioned(keys, tasks))
+
     def _iteration_inputs(
         self, node: BulkIterationNode | DeltaIterationNode, tasks: int
     ) -> tuple[Step, dict[int, Step], int, list[Node]]:
@@ -345,7 +356,7 @@ def _combined_before(node: Node) -> bool:
     """Whether the node changes records before they are exchanged, so that nobody else can use what it sends."""
     if isinstance(node, GroupReduceNode):
         return node.combines
-    return isinstance(node, (ReduceNode, AggregateNode, DistinctNode))
+    return isinstance(node, (MessageIterationNode, ReduceNode, AggregateNode, DistinctNode))
 
 
 def _after(node: Node, index: int, before: Partitioned | None) -> Partitioned | None:

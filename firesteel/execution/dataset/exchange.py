@@ -36,12 +36,16 @@ def by_hash(extract: Callable[[Any], Any]) -> Route:
     """Records of a key go to the same task."""
 
     def route(batch: list[Any], tasks: int) -> list[int]:
-        keys = list(map(_quick(extract, batch), batch))
-        if _SAME_HASH and set(map(type, keys)) <= _PLAIN:
-            return [hash(key) % tasks for key in keys]
-        return [key_hash(key) % tasks for key in keys]
+        return tasks_of(list(map(_quick(extract, batch), batch)), tasks)
 
     return route
+
+
+def tasks_of(keys: list[Any], tasks: int) -> list[int]:
+    """The task of each key."""
+    if _SAME_HASH and set(map(type, keys)) <= _PLAIN:
+        return [hash(key) % tasks for key in keys]
+    return [key_hash(key) % tasks for key in keys]
 
 
 def key_hash(key: Any) -> int:

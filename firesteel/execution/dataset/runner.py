@@ -1,21 +1,25 @@
-"""Runs DataSet programs through a SparkContext."""
+"""Runs DataSet programs: as Spark jobs, or in this process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from firesteel.common import Configuration
-from firesteel.common.options import DATASET_MEMORY, GLOBAL_JOB_PARAMETERS
+from firesteel.common.options import DATASET_MEMORY, EXECUTION_TARGET, GLOBAL_JOB_PARAMETERS
 from firesteel.dataset.accumulators import Accumulator
 from firesteel.dataset.plan.nodes import Node, SinkNode
 from firesteel.dataset.plan.optimizer import Step
 from firesteel.errors import FiresteelError, JobFailedError
+from firesteel.execution.dataset.in_process import LocalContext, LocalRdd
 from firesteel.execution.dataset.task import failure_in
-from firesteel.execution.dataset.translation import Translation
+from firesteel.execution.dataset.translation import Engine, Translation
 from firesteel.execution.spark.session import spark_session
 
 _LONGEST = 2000
+_TEXT_FORMAT = "org.apache.hadoop.mapreduce.lib.input.TextInputFormat"
+_OFFSET, _LINE = "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
 
 
 class _Places:
@@ -32,17 +36,18 @@ class _Places:
         return value1
 
 
-class SparkRunner:
-    """Carries plans out on Spark."""
+class PlanRunner:
+    """Carries plans out."""
 
-    def __init__(self, configuration: Configuration, session: Any) -> None:
+    def __init__(self, configuration: Configuration, engine: Engine) -> None:
         self._configuration = configuration
-        self._context = (session or spark_session(configuration)).sparkContext
+        self._engine = engine
+        self._context = engine.context
         self._accumulators: dict[str, Any] = {}
 
     @property
     def default_parallelism(self) -> int:
-        """As many tasks as Spark has cores."""
+        """As many tasks as Spark, or this machine, has cores."""
         return max(1, int(self._context.defaultParallelism))
 
     @property
@@ -54,7 +59,7 @@ class SparkRunner:
         """Carry out what leads to these nodes."""
         channel = self._context.accumulator({}, _Places())
         translation = Translation(
-            self._context,
+            self._engine,
             steps,
             self._configuration.get(DATASET_MEMORY),
             channel,
@@ -73,6 +78,38 @@ class SparkRunner:
             for rdd in translation.persisted:
                 rdd.unpersist()
             self._accumulators = _merged(channel.value)
+
+
+def runner_for(configuration: Configuration, session: Any) -> PlanRunner:
+    """The runner that ``execution.target`` names.
+
+    :param session: A SparkSession, which says that the program is to run on it; None for the running or a new one.
+    """
+    if session is None and configuration.get(EXECUTION_TARGET) == "in-process":
+        local = LocalContext()
+        return PlanRunner(configuration, Engine(local, LocalRdd.persist, LocalRdd.count, local.lines))
+    context = (session or spark_session(configuration)).sparkContext
+    return PlanRunner(configuration, Engine(context, _persisted, _materialized, partial(_lines, context)))
+
+
+def _persisted(rdd: Any) -> Any:
+    from pyspark import StorageLevel
+
+    return rdd.persist(StorageLevel.MEMORY_AND_DISK)
+
+
+def _materialized(rdd: Any) -> None:
+    rdd._jrdd.count()  # in the JVM: Python need not unpickle what nobody looks at
+
+
+def _lines(context: Any, path: str, tasks: int, delimiter: str | None, skip_first: bool) -> Any:
+    if not skip_first and delimiter is None:
+        return context.textFile(path, tasks)
+    conf = {} if delimiter is None else {"textinputformat.record.delimiter": delimiter}
+    placed = context.newAPIHadoopFile(path, _TEXT_FORMAT, _OFFSET, _LINE, conf=conf)
+    if skip_first:
+        placed = placed.filter(lambda place_and_line: place_and_line[0] != 0)
+    return placed.values()
 
 
 def _act(translation: Translation, steps: dict[int, Step], node: Node, action: str) -> Any:

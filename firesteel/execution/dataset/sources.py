@@ -17,9 +17,6 @@ from firesteel.state.file_systems import local_path
 if TYPE_CHECKING:
     from firesteel.execution.dataset.translation import Translation
 
-_TEXT_FORMAT = "org.apache.hadoop.mapreduce.lib.input.TextInputFormat"
-_OFFSET, _LINE = "org.apache.hadoop.io.LongWritable", "org.apache.hadoop.io.Text"
-
 
 def collection(translation: Translation, step: Step) -> Any:
     """Records of the program, in order."""
@@ -40,7 +37,7 @@ def text(translation: Translation, step: Step) -> Any:
     node = step.node
     assert isinstance(node, nodes.TextNode)
     _check_there(node)
-    lines = _lines(translation, node, step.tasks)
+    lines = translation.engine.lines(os.fspath(node.path), step.tasks, node.delimiter, node.skip_first)
     if node.parse is None:
         return lines
     settings = translation.settings(step)
@@ -50,18 +47,6 @@ def text(translation: Translation, step: Step) -> Any:
         return run_task(settings, index, None, packed.load(), records)
 
     return lines.mapPartitionsWithIndex(task)
-
-
-def _lines(translation: Translation, node: nodes.TextNode, tasks: int) -> Any:
-    context = translation.context
-    path = os.fspath(node.path)
-    if not node.skip_first and node.delimiter is None:
-        return context.textFile(path, tasks)
-    conf = {} if node.delimiter is None else {"textinputformat.record.delimiter": node.delimiter}
-    placed = context.newAPIHadoopFile(path, _TEXT_FORMAT, _OFFSET, _LINE, conf=conf)
-    if node.skip_first:
-        placed = placed.filter(lambda place_and_line: place_and_line[0] != 0)
-    return placed.values()
 
 
 def _check_there(node: nodes.TextNode) -> None:

@@ -6,6 +6,7 @@ import base64
 import copy
 import pickle
 import sys
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -23,6 +24,8 @@ from firesteel.runtime.operator import Clock, OperatorContext, Output
 from firesteel.state.operator_state import OperatorStateBackend
 
 _A = TypeVar("_A", bound=Accumulator)
+_PROCESS = uuid.uuid4().hex
+"""Tells the driver from its workers: in the driver itself, modules and classes are there already."""
 _BEGIN, _END = "<<firesteel-failure:", ":firesteel-failure>>"
 
 
@@ -200,13 +203,15 @@ class Packed:
         self._data = pickle_for_workers(value, f"step {info.name!r}", info.call_site)
         self._search_path = [entry for entry in sys.path if entry]
         self._main_classes = main_classes()
+        self._process = _PROCESS
 
     def load(self) -> Any:
         """Unpack it, in a task: a copy of its own."""
-        sys.path.extend(entry for entry in self._search_path if entry not in sys.path)
-        main = sys.modules["__main__"]
-        for name, cls in pickle.loads(self._main_classes).items():
-            setattr(main, name, cls)
+        if self._process != _PROCESS:
+            sys.path.extend(entry for entry in self._search_path if entry not in sys.path)
+            main = sys.modules["__main__"]
+            for name, cls in pickle.loads(self._main_classes).items():
+                setattr(main, name, cls)
         return pickle.loads(self._data)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 from collections import ChainMap
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from firesteel.dataset.keys import Keys
@@ -12,7 +13,7 @@ from firesteel.dataset.plan import nodes
 from firesteel.dataset.plan.nodes import Node, Order
 from firesteel.dataset.plan.optimizer import CUSTOM, FORWARD, GATHER, HASH, REBALANCE, Partitioned, Ship, Step
 from firesteel.errors import FiresteelError
-from firesteel.execution.dataset import iterations, sources, stages
+from firesteel.execution.dataset import iterations, messages, sources, stages
 from firesteel.execution.dataset.exchange import (
     Route,
     Row,
@@ -33,6 +34,22 @@ _SAMPLE = 2000
 """So many keys are looked at to find the borders of ranges, or all if there are fewer."""
 
 
+@dataclass(frozen=True)
+class Engine:
+    """What carries RDDs out: Spark, or this process.
+
+    :param context: A SparkContext, or what has its methods.
+    :param keep: Has an RDD computed once.
+    :param materialize: Computes an RDD up to here, without looking at its records.
+    :param lines: The lines of files: of a path, in so many tasks, with this between lines, without the first of each.
+    """
+
+    context: Any
+    keep: Callable[[Rdd], Rdd]
+    materialize: Callable[[Rdd], object]
+    lines: Callable[[str, int, str | None, bool], Rdd]
+
+
 class Translation:
     """One program, or one superstep of an iteration in it.
 
@@ -42,7 +59,7 @@ class Translation:
 
     def __init__(
         self,
-        context: Any,
+        engine: Engine,
         steps: Mapping[int, Step],
         memory: int,
         channel: Any,
@@ -52,7 +69,8 @@ class Translation:
         own: frozenset[int] = frozenset(),
         superstep: Superstep | None = None,
     ) -> None:
-        self.context = context
+        self.engine = engine
+        self.context = engine.context
         self.steps: Mapping[int, Step] = steps if parent is None else ChainMap(dict(steps), dict(parent.steps))
         self.channel = channel
         self.memory = memory
@@ -69,7 +87,7 @@ class Translation:
     def inside(self, step: Step, bound: Mapping[int, Rdd], own: frozenset[int], superstep: Superstep) -> Translation:
         """The scope of a superstep of an iteration."""
         return Translation(
-            self.context, step.inner, self.memory, self.channel, self.job_parameters, self, bound, own, superstep
+            self.engine, step.inner, self.memory, self.channel, self.job_parameters, self, bound, own, superstep
         )
 
     # --- data sets ----------------------------------------------------------------------------------
@@ -95,9 +113,7 @@ class Translation:
 
     def keep(self, rdd: Rdd) -> Rdd:
         """Compute an RDD once, until the program has ended."""
-        from pyspark import StorageLevel
-
-        self.persisted.append(rdd.persist(StorageLevel.MEMORY_AND_DISK))
+        self.persisted.append(self.engine.keep(rdd))
         return rdd
 
     def input(self, step: Step, place: int) -> Rdd:
@@ -286,4 +302,5 @@ _STAGES: dict[type[Node], Any] = {
     nodes.StepInputNode: stages.no_step,
     nodes.BulkIterationNode: iterations.bulk,
     nodes.DeltaIterationNode: iterations.delta,
+    nodes.MessageIterationNode: messages.iterate,
 }

@@ -167,12 +167,22 @@ def test_nothing_to_execute_says_what_to_do(env: ExecutionEnvironment) -> None:
         env.execute()
 
 
-def test_another_target_than_spark_is_refused() -> None:
+def test_a_program_runs_in_this_process_if_it_is_told_to() -> None:
     from firesteel.common import Configuration
 
-    env = ExecutionEnvironment.get_execution_environment(Configuration.from_dict({"execution.target": "in-process"}))
-    with pytest.raises(ConfigurationError, match="run on Spark only"):
-        env.from_elements(1).collect()
+    told = Configuration.from_dict({"execution.target": "in-process"})
+    parameters = Configuration.from_dict({"pipeline.global-job-parameters": "greeting:hello"})
+    for env in (
+        ExecutionEnvironment.get_execution_environment(told),
+        ExecutionEnvironment.create_collections_environment(),
+        ExecutionEnvironment.create_collections_environment(parameters),
+    ):
+        env.set_parallelism(3)
+        assert sorted(env.from_elements(1, 2, 3, 4).map(lambda n: (n % 2, n)).group_by(0).sum(1).collect()) == [
+            (0, 6),
+            (1, 4),
+        ]
+    assert "execution.target" not in parameters.to_dict()
 
 
 HASH = JoinHint.REPARTITION_HASH_FIRST

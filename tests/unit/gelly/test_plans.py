@@ -9,9 +9,10 @@ import pytest
 
 from firesteel.dataset import DataSet, ExecutionEnvironment
 from firesteel.dataset.plan.explain import exchanges
-from firesteel.dataset.plan.nodes import BulkIterationNode, DeltaIterationNode
+from firesteel.dataset.plan.nodes import BulkIterationNode, MessageIterationNode
 from firesteel.dataset.plan.optimizer import Step, optimize
 from firesteel.errors import ConfigurationError
+from firesteel.execution.dataset.in_process import LocalRdd
 from firesteel.gelly import EdgeDirection, Graph
 from firesteel.gelly.configuration import GSAConfiguration, ScatterGatherConfiguration, VertexCentricConfiguration
 from firesteel.gelly.generator import CirculantGraph, GridGraph, RMatGraph
@@ -38,7 +39,7 @@ def graph(env: ExecutionEnvironment) -> Graph:
 
 def iteration_of(result: DataSet) -> Step:
     steps = optimize([result.node], 2).values()
-    (found,) = (step for step in steps if isinstance(step.node, (BulkIterationNode, DeltaIterationNode)))
+    (found,) = (step for step in steps if isinstance(step.node, (BulkIterationNode, MessageIterationNode)))
     return found
 
 
@@ -46,9 +47,6 @@ def iteration_of(result: DataSet) -> Step:
 @pytest.mark.parametrize(
     ("algorithm", "expected"),
     [
-        (ConnectedComponents(10), 1),
-        (GSAConnectedComponents(10), 1),
-        (LabelPropagation(10), 1),
         (PageRank(0.85, 10), 1),
         (HITS(10), 2),
     ],
@@ -56,6 +54,28 @@ def iteration_of(result: DataSet) -> Step:
 )
 def test_a_superstep_exchanges_messages_and_nothing_else(graph: Graph, algorithm: Any, expected: int) -> None:
     assert exchanges(iteration_of(graph.run(algorithm)).inner.values()) == expected
+
+
+@pytest.mark.feature("GE-02")
+@pytest.mark.parametrize(
+    ("algorithm", "supersteps"),
+    [(ConnectedComponents(9), 8), (GSAConnectedComponents(9), 8), (LabelPropagation(9), 7)],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_superstep_is_one_exchange(algorithm: Any, supersteps: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vertices of edges are found once, and edges brought to them; then messages are, in each superstep."""
+    made = []
+    deal_out = LocalRdd.partitionBy
+
+    def counted(rdd: LocalRdd, *arguments: Any) -> LocalRdd:
+        made.append(arguments)
+        return deal_out(rdd, *arguments)
+
+    monkeypatch.setattr(LocalRdd, "partitionBy", counted)
+    local = ExecutionEnvironment.create_collections_environment().set_parallelism(2)
+    graph = Graph.from_collection([(number, number + 1) for number in range(6)], lambda number: number, local)
+    graph.run(algorithm).collect()
+    assert len(made) == 2 + supersteps
 
 
 def test_an_iteration_has_the_name_and_parallelism_of_its_configuration(graph: Graph) -> None:

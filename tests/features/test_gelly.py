@@ -1,4 +1,4 @@
-"""Graphs on Spark: where they come from, what becomes of them, and iterations on them."""
+"""Graphs: where they come from, what becomes of them, and iterations on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 
 import networkx as nx
 import pytest
-from pyspark.sql import SparkSession
 
 from firesteel.dataset import ConvergenceCriterion, DataSet, ExecutionEnvironment, LongSumAggregator
 from firesteel.errors import ConfigurationError, JobFailedError, MalformedRecordError
@@ -40,14 +39,15 @@ from firesteel.gelly.generator import (
     StarGraph,
 )
 from firesteel.gelly.pregel import ComputeFunction, MessageCombiner, VertexCentricConfiguration
+from tests.features.executors import MakeBatchEnv, on_both, on_each
 
 VERTICES = [Vertex(1, "one"), Vertex(2, "two"), Vertex(3, "three"), Vertex(4, "four")]
 EDGES = [Edge(1, 2, 12), Edge(1, 3, 13), Edge(2, 3, 23), Edge(3, 1, 31)]
 
 
 @pytest.fixture
-def env(spark: SparkSession) -> ExecutionEnvironment:
-    return ExecutionEnvironment.get_execution_environment(session=spark).set_parallelism(2)
+def env(make_batch_env: MakeBatchEnv) -> ExecutionEnvironment:
+    return make_batch_env()
 
 
 @pytest.fixture
@@ -114,6 +114,7 @@ def test_what_is_no_graph_is_said(env: ExecutionEnvironment, graph: Graph) -> No
         Graph.from_data_set(env.from_elements("ab")).get_edges().collect()
 
 
+@on_both
 def test_graphs_of_files(env: ExecutionEnvironment, tmp_path: Path) -> None:
     (tmp_path / "vertices").write_text("id;name\n1;one\n2;two\n")
     (tmp_path / "edges").write_text("# from,to,length\n1,2,0.5\n2,1,x\n")
@@ -259,6 +260,7 @@ class Names(NeighborsFunction):
         yield found[0][0], sorted((edge.value, other.value) for _, edge, other in found)
 
 
+@on_both
 @pytest.mark.feature("GE-01")
 def test_neighbourhoods(graph: Graph) -> None:
     def lone(vertex: Vertex, neighbors: Iterable[tuple[Edge, Vertex]]) -> Iterator[Any]:
@@ -327,7 +329,7 @@ class AfterThree(ConvergenceCriterion):
 
 
 @pytest.mark.feature("GE-02")
-@pytest.mark.parametrize(("combiner", "messages"), [(None, 2), (Fewest(), 1)])
+@on_each(("combiner", "messages"), [(None, 2), (Fewest(), 1)], on_spark=[(Fewest(), 1)])
 def test_a_vertex_centric_iteration(env: ExecutionEnvironment, combiner: Any, messages: int) -> None:
     edges = [(1, 2), (1, 3), (2, 4), (3, 4), (4, 5), (5, 6), (6, 7)]
     parameters = VertexCentricConfiguration()
@@ -366,7 +368,7 @@ class TakeDegrees(spargel.GatherFunction):
 
 
 @pytest.mark.feature("GE-02")
-@pytest.mark.parametrize("direction", EdgeDirection)
+@on_each("direction", list(EdgeDirection), on_spark=[EdgeDirection.ALL])
 def test_a_scatter_gather_iteration(env: ExecutionEnvironment, direction: EdgeDirection) -> None:
     edges = [(1, 2), (1, 3), (2, 3)]
     parameters = spargel.ScatterGatherConfiguration()
@@ -433,6 +435,7 @@ class Add(gsa.ApplyFunction):
         self.set_result(new_value + current_value + bonus + (before or 0))
 
 
+@on_both
 @pytest.mark.feature("GE-02")
 def test_a_gather_sum_apply_iteration(env: ExecutionEnvironment) -> None:
     graph = Graph.from_collection([(1, 1), (2, 10), (3, 100)], [(1, 3, 2), (2, 3, 3), (3, 1, 1)], env)

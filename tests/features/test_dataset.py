@@ -1,18 +1,17 @@
-"""DataSet programs on Spark."""
+"""DataSet programs, in this process and on Spark."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from pyspark.sql import SparkSession
 
-from firesteel.common import Configuration
 from firesteel.common.io import InputFormat
 from firesteel.dataset import (
     Aggregations,
@@ -30,23 +29,14 @@ from firesteel.dataset import (
     WriteMode,
 )
 from firesteel.errors import JobFailedError, ProgramError, SerializationError
+from tests.features.executors import MakeBatchEnv, on_both, on_each
 
-MakeEnv = Callable[..., ExecutionEnvironment]
 TEXT = "to be or not to be\nthat is the question\n"
 
 
 @pytest.fixture
-def make_env(spark: SparkSession) -> MakeEnv:
-    def make(parallelism: int = 2, **options: Any) -> ExecutionEnvironment:
-        configuration = Configuration.from_dict({key.replace("__", "."): value for key, value in options.items()})
-        return ExecutionEnvironment.get_execution_environment(configuration, spark).set_parallelism(parallelism)
-
-    return make
-
-
-@pytest.fixture
-def env(make_env: MakeEnv) -> ExecutionEnvironment:
-    return make_env()
+def env(make_batch_env: MakeBatchEnv) -> ExecutionEnvironment:
+    return make_batch_env()
 
 
 class Word(NamedTuple):
@@ -61,10 +51,10 @@ class Person:
 
 
 @pytest.mark.feature("DA-01")
-@pytest.mark.parametrize("parallelism", [1, 2, 4])
-def test_word_count_over_a_file(make_env: MakeEnv, tmp_path: Path, parallelism: int) -> None:
+@on_each("parallelism", [1, 2, 4], on_spark=[2])
+def test_word_count_over_a_file(make_batch_env: MakeBatchEnv, tmp_path: Path, parallelism: int) -> None:
     (tmp_path / "text").write_text(TEXT)
-    lines = make_env(parallelism).read_text_file(str(tmp_path / "text"))
+    lines = make_batch_env(parallelism).read_text_file(str(tmp_path / "text"))
     words = lines.flat_map(lambda line, out: [out.collect((word, 1)) for word in line.split()] and None)
     assert dict(words.group_by(0).sum(1).collect()) == Counter(TEXT.split())
     assert dict(words.group_by(lambda pair: pair[0]).reduce(lambda a, b: (a[0], a[1] + b[1])).collect()) == Counter(
@@ -101,6 +91,7 @@ def test_records_with_named_fields(env: ExecutionEnvironment) -> None:
     assert sorted(people.project("name").collect()) == [("Ada",), ("Bob",)]
 
 
+@on_both
 def test_sorted_groups_and_first(env: ExecutionEnvironment) -> None:
     data = env.from_collection([(number % 2, number) for number in range(10)])
     assert sorted(data.group_by(0).sort_group(1, Order.DESCENDING).first(2).collect()) == [
@@ -121,6 +112,7 @@ class Longest(GroupReduceFunction):
         yield max(values, key=lambda word: (len(word), word))
 
 
+@on_both
 def test_group_reduce_with_a_combiner(env: ExecutionEnvironment) -> None:
     words = env.from_collection(TEXT.split())
     assert words.reduce_group(Longest()).collect() == ["question"]
@@ -132,28 +124,25 @@ def test_group_reduce_with_a_combiner(env: ExecutionEnvironment) -> None:
 
 ORDERS = [(1, "ink"), (2, "pen"), (2, "cup"), (4, "hat")]
 PEOPLE = [(1, "Ada"), (2, "Bob"), (3, "Cid")]
+ALONE: dict[str, list[Any]] = {
+    "join": [],
+    "left_outer_join": [("Cid", None)],
+    "right_outer_join": [(None, "hat")],
+    "full_outer_join": [("Cid", None), (None, "hat")],
+}
+HINTS = [JoinHint.OPTIMIZER_CHOOSES, JoinHint.REPARTITION_HASH_FIRST, JoinHint.REPARTITION_SORT_MERGE]
 
 
 @pytest.mark.feature("DA-02")
-@pytest.mark.parametrize(
-    "hint", [JoinHint.OPTIMIZER_CHOOSES, JoinHint.REPARTITION_HASH_FIRST, JoinHint.REPARTITION_SORT_MERGE]
-)
-@pytest.mark.parametrize(
-    ("join", "alone"),
-    [
-        ("join", []),
-        ("left_outer_join", [("Cid", None)]),
-        ("right_outer_join", [(None, "hat")]),
-        ("full_outer_join", [("Cid", None), (None, "hat")]),
-    ],
-)
-def test_joins(env: ExecutionEnvironment, join: str, alone: list[Any], hint: JoinHint) -> None:
+@on_each(("join", "hint"), list(product(ALONE, HINTS)), on_spark=[("full_outer_join", hint) for hint in HINTS])
+def test_joins(env: ExecutionEnvironment, join: str, hint: JoinHint) -> None:
     people, orders = env.from_collection(PEOPLE), env.from_collection(ORDERS)
     joined = getattr(people, join)(orders, hint).where(0).equal_to(0)
     found = joined.with_(lambda person, order: (person and person[1], order and order[1])).collect()
-    assert Counter(found) == Counter([("Ada", "ink"), ("Bob", "pen"), ("Bob", "cup"), *alone])
+    assert Counter(found) == Counter([("Ada", "ink"), ("Bob", "pen"), ("Bob", "cup"), *ALONE[join]])
 
 
+@on_both
 @pytest.mark.feature("DA-02")
 def test_joins_with_small_sets_projections_and_several_results(env: ExecutionEnvironment) -> None:
     people, orders = env.from_collection(PEOPLE), env.from_collection(ORDERS)
@@ -170,6 +159,7 @@ def test_joins_with_small_sets_projections_and_several_results(env: ExecutionEnv
     assert itself.count() == 6
 
 
+@on_both
 @pytest.mark.feature("DA-03")
 def test_co_group_has_empty_sides_too(env: ExecutionEnvironment) -> None:
     people, orders = env.from_collection(PEOPLE), env.from_collection(ORDERS)
@@ -179,6 +169,7 @@ def test_co_group_has_empty_sides_too(env: ExecutionEnvironment) -> None:
     assert sorted(found, key=str) == sorted(expected, key=str)
 
 
+@on_both
 def test_cross_and_union(env: ExecutionEnvironment) -> None:
     small, large = env.from_elements(1, 2), env.from_elements(10, 20, 30)
     for crossed in (small.cross(large), small.cross_with_tiny(large), small.cross_with_huge(large)):
@@ -186,6 +177,7 @@ def test_cross_and_union(env: ExecutionEnvironment) -> None:
     assert sorted(small.union(large).union(small).collect()) == [1, 1, 2, 2, 10, 20, 30]
 
 
+@on_both
 def test_partitions(env: ExecutionEnvironment) -> None:
     numbers = env.generate_sequence(1, 100)
     ranges = numbers.partition_by_range().map_partition(lambda values: [sorted(values)]).collect()
@@ -200,6 +192,7 @@ def test_partitions(env: ExecutionEnvironment) -> None:
     assert numbers.sort_partition(lambda n: n % 10, Order.DESCENDING).set_parallelism(1).collect()[:2] == [9, 19]
 
 
+@on_both
 @pytest.mark.feature("DA-04")
 def test_bulk_iteration_estimates_pi(env: ExecutionEnvironment) -> None:
     darts = 2000
@@ -223,6 +216,7 @@ class Superstep(RichMapFunction):
         return value[0] // 2, self.superstep
 
 
+@on_both
 @pytest.mark.feature("DA-04")
 def test_a_bulk_iteration_stops_when_its_criterion_is_empty(env: ExecutionEnvironment) -> None:
     begin = env.from_elements((100, 0), (9, 0)).iterate(50)
@@ -231,6 +225,7 @@ def test_a_bulk_iteration_stops_when_its_criterion_is_empty(env: ExecutionEnviro
     assert result.collect() == [(0, 7), (0, 7)]
 
 
+@on_both
 def test_an_iteration_with_exchanges_and_a_long_history(env: ExecutionEnvironment) -> None:
     begin = env.from_collection([(number, number) for number in range(4)]).iterate(23)
     turned = begin.map(lambda pair: ((pair[0] + 1) % 4, pair[1])).group_by(0).reduce(lambda one, other: one)
@@ -253,6 +248,7 @@ class Above(ConvergenceCriterion):
         return bool(value > 10)
 
 
+@on_both
 def test_aggregators_are_seen_in_the_next_superstep_and_end_the_iteration(env: ExecutionEnvironment) -> None:
     begin = env.from_elements(1, 2).iterate(100)
     begin.register_aggregation_convergence_criterion("sum", LongSumAggregator(), Above())
@@ -286,9 +282,9 @@ class CountedSum(Counted, RichReduceFunction):
         return value1[0], value1[1] + value2[1]
 
 
-@pytest.mark.parametrize("parallelism", [1, 2])
-def test_aggregators_of_steps_in_one_task_are_counted_once_each(make_env: MakeEnv, parallelism: int) -> None:
-    env = make_env(parallelism)
+@on_each("parallelism", [1, 2], on_spark=[2])
+def test_aggregators_of_steps_in_one_task_are_counted_once_each(make_batch_env: MakeBatchEnv, parallelism: int) -> None:
+    env = make_batch_env(parallelism)
     begin = env.from_collection([(0, 1)] * 6).iterate(1)
     seen = LongSumAggregator()
     begin.register_aggregator("seen", seen)
@@ -303,9 +299,9 @@ EDGES = [(1, 2), (2, 3), (4, 5), (6, 7), (7, 8), (8, 9), (9, 10)]
 
 
 @pytest.mark.feature("DA-05")
-@pytest.mark.parametrize("parallelism", [1, 4])
-def test_connected_components_by_a_delta_iteration(make_env: MakeEnv, parallelism: int) -> None:
-    env = make_env(parallelism)
+@on_each("parallelism", [1, 4], on_spark=[4])
+def test_connected_components_by_a_delta_iteration(make_batch_env: MakeBatchEnv, parallelism: int) -> None:
+    env = make_batch_env(parallelism)
     result = components(env, EDGES, range(1, 11))
     assert dict(result.collect()) == {1: 1, 2: 1, 3: 1, 4: 4, 5: 4, 6: 6, 7: 6, 8: 6, 9: 6, 10: 6}
 
@@ -322,11 +318,9 @@ def components(env: ExecutionEnvironment, edges: list[tuple[int, int]], vertices
 
 
 @pytest.mark.feature("DA-06", "DA-07")
-@pytest.mark.parametrize("hint", [JoinHint.REPARTITION_HASH_FIRST, JoinHint.REPARTITION_SORT_MERGE])
-def test_joining_and_sorting_more_than_the_memory(
-    make_env: MakeEnv, hint: JoinHint, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    env = make_env(2, firesteel__dataset__memory="16 kb")
+@on_each("hint", HINTS[1:], on_spark=HINTS[1:])
+def test_joining_and_sorting_more_than_the_memory(make_batch_env: MakeBatchEnv, hint: JoinHint) -> None:
+    env = make_batch_env(2, {"firesteel.dataset.memory": "16 kb"})
     left = env.generate_sequence(0, 19_999).map(lambda number: (number % 5000, number))
     right = env.generate_sequence(0, 4999).map(lambda number: (number, -number))
     joined = left.join(right, hint).where(0).equal_to(0).with_(lambda one, other: one[1] + other[1])
@@ -350,6 +344,7 @@ class Counting(RichMapFunction):
         return value * self.factor + self.offset
 
 
+@on_both
 @pytest.mark.feature("DA-08")
 def test_a_set_that_is_used_twice_is_computed_once(env: ExecutionEnvironment, tmp_path: Path) -> None:
     offsets = env.from_elements(100, 200)
@@ -398,6 +393,7 @@ class Squares(InputFormat):
         self.left = []
 
 
+@on_both
 def test_formats_of_ones_own(env: ExecutionEnvironment, tmp_path: Path) -> None:
     env.create_input(Squares()).output(Collected(str(tmp_path)))
     env.execute()
@@ -406,6 +402,7 @@ def test_formats_of_ones_own(env: ExecutionEnvironment, tmp_path: Path) -> None:
     assert (tmp_path / "done").exists()
 
 
+@on_both
 def test_csv_both_ways(env: ExecutionEnvironment, tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text('name,age,town\nAda,36,London\n# nobody\n"Bob, jr",x,Rome\nCid,3,"Oslo"\n')
@@ -431,6 +428,7 @@ def test_what_is_there_is_not_overwritten_unless_told(env: ExecutionEnvironment,
         env.execute()
 
 
+@on_both
 def test_a_failure_shows_the_users_error_first(env: ExecutionEnvironment) -> None:
     with pytest.raises(JobFailedError) as failure:
         env.from_elements(1, 0).map(lambda value: 1 // value).name("divide").collect()
