@@ -19,8 +19,8 @@ from firesteel.dataset.messages import (
 )
 from firesteel.gelly.configuration import VertexCentricConfiguration
 from firesteel.gelly.functions import Delegate
-from firesteel.gelly.records import Edge, EdgeDirection, Vertex
-from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, along, checked, part
+from firesteel.gelly.records import Edge, Vertex
+from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, checked, part
 from firesteel.model.functions import Function
 
 __all__ = ["ComputeFunction", "MessageCombiner", "VertexCentricConfiguration"]
@@ -125,12 +125,8 @@ def iterate(
     combiner: MessageCombiner | None,
     most: int,
     parameters: VertexCentricConfiguration | None,
-    direction: EdgeDirection = EdgeDirection.OUT,
 ) -> DataSet:
-    """The vertices after the last superstep.
-
-    :param direction: Which edges a vertex has: those that go out, for users' functions.
-    """
+    """The vertices after the last superstep."""
     where = "run_vertex_centric_iteration"
     compute = checked(compute_function, ComputeFunction, where)
     own = parameters or VertexCentricConfiguration()
@@ -141,7 +137,6 @@ def iterate(
         combine=combine,
         aggregators=own.get_aggregators(),
         convergence=own.get_convergence(),
-        along=along(direction),
     )
     name = own.get_name("Vertex-centric iteration")
     return iterate_messages(vertices, edges, messages, most, name, own.get_parallelism())

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from firesteel.dataset import DataSet
+from firesteel.dataset.messages import (
+    UNCHANGED,
+    Around,
+    Combiner,
+    Messages,
+    Outbox,
+    Part,
+    Receiver,
+    iterate_messages,
+)
+from firesteel.gelly.configuration import GSAConfiguration
 from firesteel.gelly.graph import Graph, GraphAlgorithm
 from firesteel.gelly.gsa import ApplyFunction, GatherFunction, Neighbor, SumFunction
-from firesteel.gelly.pregel import ComputeFunction, MessageCombiner
-from firesteel.gelly.records import Vertex
+from firesteel.gelly.records import EdgeDirection
 
 __all__ = ["ConnectedComponents", "GSAConnectedComponents"]
 
@@ -27,8 +36,10 @@ class ConnectedComponents(GraphAlgorithm):
 
     def run(self, graph: Graph) -> DataSet:
         """The vertices, with the component as their value."""
-        labelled = _labelled(graph)
-        return labelled.run_vertex_centric_iteration(_Smallest(), _Least(), self._max_iterations).get_vertices()
+        vertices, edges = _labelled(graph)
+        messages = Messages(Part("Smallest", _Smallest()), combine=Part("Least", _Least()), along=(True, True))
+        found = iterate_messages(vertices, edges, messages, self._max_iterations, "Connected components")
+        return Graph(found, edges).get_vertices()
 
 
 class GSAConnectedComponents(ConnectedComponents):
@@ -37,26 +48,44 @@ class GSAConnectedComponents(ConnectedComponents):
     def run(self, graph: Graph) -> DataSet:
         """The vertices, with the component as their value."""
         functions = (_GatherValue(), _Min(), _IfSmaller())
-        return _labelled(graph).run_gather_sum_apply_iteration(*functions, self._max_iterations).get_vertices()
+        parameters = GSAConfiguration()
+        parameters.set_direction(EdgeDirection.ALL)
+        labelled = Graph(*_labelled(graph))
+        return labelled.run_gather_sum_apply_iteration(*functions, self._max_iterations, parameters).get_vertices()
 
 
-def _labelled(graph: Graph) -> Graph:
-    with_labels = graph.map_vertices(lambda vertex: vertex.id if vertex.value is None else vertex.value)
-    return with_labels.map_edges(lambda edge: None).get_undirected()
+def _labelled(graph: Graph) -> tuple[DataSet, DataSet]:
+    """Vertices with their labels, and edges without their values."""
+    labels = graph.get_vertices_as_tuple2().map(_label).with_forwarded_fields("f0").name("Labels")
+    return labels, graph.get_edges_as_tuple3().map(_without_value).with_forwarded_fields("f0; f1").name("Edges")
 
 
-class _Smallest(ComputeFunction):
-    def compute(self, vertex: Vertex, messages: Iterable[Any]) -> None:
-        smallest = min(messages, default=vertex.value)
-        if smallest < vertex.value:
-            self.set_new_vertex_value(smallest)
-            self.send_message_to_all_neighbors(smallest)
-        elif self.get_superstep_number() == 1:
-            self.send_message_to_all_neighbors(vertex.value)
+def _label(vertex: tuple[Any, Any]) -> tuple[Any, Any]:
+    return vertex if vertex[1] is not None else (vertex[0], vertex[0])
 
 
-class _Least(MessageCombiner):
-    def combine_messages(self, messages: Iterable[Any]) -> Any:
+def _without_value(edge: tuple[Any, Any, Any]) -> tuple[Any, Any, None]:
+    return edge[0], edge[1], None
+
+
+class _Smallest(Receiver):
+    """In the first superstep each vertex sends its label, then those that have got a smaller one."""
+
+    def begin(self, around: Around, outbox: Outbox) -> None:
+        self._around, self._outbox = around, outbox
+
+    def receive(self, key: Any, value: Any, messages: list[Any]) -> Any:
+        smallest = min(messages, default=value)
+        if messages and not smallest < value:
+            return UNCHANGED
+        outbox = self._outbox
+        for other in self._around.others():
+            outbox[other].append(smallest)
+        return smallest
+
+
+class _Least(Combiner):
+    def combine(self, messages: list[Any]) -> Any:
         return min(messages)
 
 

@@ -21,6 +21,7 @@ from firesteel.dataset.functions import (
     forwarded_fields_first,
     forwarded_fields_second,
 )
+from firesteel.dataset.messages import Around, Combiner, Messages, Outbox, Part, Receiver, iterate_messages
 from firesteel.errors import ConfigurationError
 from firesteel.gelly.graph import Graph, GraphAlgorithm
 
@@ -77,8 +78,8 @@ class _BelowThreshold(ConvergenceCriterion):
         self._threshold = threshold
 
     def is_converged(self, iteration: int, value: Any) -> bool:
-        """Whether all changes together are below the threshold."""
-        return bool(value < self._threshold)
+        """Whether all changes together are below the threshold; in the first superstep, scores are just given."""
+        return iteration > 1 and bool(value < self._threshold)
 
 
 # --- PageRank ---------------------------------------------------------------------------------------
@@ -104,21 +105,74 @@ class PageRank(GraphAlgorithm):
 
     def run(self, graph: Graph) -> DataSet:
         """A :class:`PageRankResult` per vertex."""
-        targets = _targets(graph)
-        counts = targets.map_partition(_count_vertices).name("Number of vertices")
-        ranks = targets.map(_FirstRank()).with_broadcast_set(counts, _COUNTS).name("First ranks")
-        iteration = ranks.iterate(self._iterations)
-        iteration.register_aggregator(_STRANDED, DoubleSumAggregator())
-        if self._threshold:
-            criterion = _BelowThreshold(self._threshold)
-            iteration.register_aggregation_convergence_criterion(_CHANGE, DoubleSumAggregator(), criterion)
+        vertices = graph.get_vertices_as_tuple2()
+        counts = vertices.map_partition(_count).name("Number of vertices")
+        messages = Messages(
+            Part("Ranks", _Ranks(self._damping), {_COUNTS: counts}),
+            combine=Part("Shares", _Shares()),
+            everyone=True,
+            aggregators={_STRANDED: DoubleSumAggregator(), _CHANGE: DoubleSumAggregator()},
+            convergence=(_CHANGE, _BelowThreshold(self._threshold)) if self._threshold else None,
+        )
+        edges = graph.get_edges_as_tuple3().map(_without_value).with_forwarded_fields("f0; f1")
+        found = iterate_messages(vertices, edges, messages, self._iterations + 1, "PageRank")
+        return found.map(PageRankResult._make).name("PageRank")
+
+
+def _count(records: Iterable[Any]) -> list[int]:
+    return [sum(1 for _ in records)]
+
+
+def _without_value(edge: tuple[Any, Any, Any]) -> tuple[Any, Any, None]:
+    return edge[0], edge[1], None
+
+
+class _Ranks(Receiver):
+    """A vertex sums up the shares of ranks that it gets, and shares its own rank among its targets.
+
+    In the first superstep all ranks are alike. The aggregators hold the ranks of vertices without edges, which everyone
+    gets a share of in the next superstep, and by how much all ranks have changed.
+    """
+
+    def __init__(self, damping: float) -> None:
+        self._damping = damping
+
+    def open(self, runtime_context: Any) -> None:
+        vertices = max(1, sum(runtime_context.get_broadcast_variable(_COUNTS)))
+        self._iteration = runtime_context.get_iteration_runtime_context()
+        stranded = self._iteration.get_previous_iteration_aggregate(_STRANDED)
+        self._first_rank = 1.0 / vertices if stranded is None else None
+        self._everywhere = (1.0 - self._damping + self._damping * (stranded or 0.0)) / vertices
+        self._stranded = self._change = 0.0
+
+    def begin(self, around: Around, outbox: Outbox) -> None:
+        self._around, self._outbox = around, outbox
+
+    def receive(self, key: Any, value: Any, messages: list[Any]) -> Any:
+        rank = self._first_rank
+        if rank is None:
+            rank = self._everywhere + self._damping * sum(messages)
+            self._change += abs(rank - value)
+        targets = self._around.others()
+        if targets:
+            share, outbox = rank / len(targets), self._outbox
+            for target in targets:
+                outbox[target].append(share)
         else:
-            iteration.register_aggregator(_CHANGE, DoubleSumAggregator())
-        at_vertex = iteration.join(targets, JoinHint.REPARTITION_HASH_FIRST).where(0).equal_to(0)
-        shares = at_vertex.with_(_shares).name("Shares")
-        received = shares.group_by(0).aggregate(Aggregations.SUM, 1).and_(Aggregations.SUM, 2).and_(Aggregations.SUM, 3)
-        next_ranks = received.map(_NextRank(self._damping)).with_broadcast_set(counts, _COUNTS).name("Ranks")
-        return iteration.close_with(next_ranks).map(PageRankResult._make).name("PageRank")
+            self._stranded += rank
+        return rank
+
+    def close(self) -> None:
+        self._iteration.get_iteration_aggregator(_STRANDED).aggregate(self._stranded)
+        self._iteration.get_iteration_aggregator(_CHANGE).aggregate(self._change)
+
+
+class _Shares(Combiner):
+    def combine(self, messages: list[Any]) -> Any:
+        return sum(messages)
+
+
+# --- HITS -------------------------------------------------------------------------------------------
 
 
 @forwarded_fields_first("f0")
@@ -134,61 +188,6 @@ class _Targets(CoGroupFunction):
 def _targets(graph: Graph) -> DataSet:
     grouped = graph.get_vertices_as_tuple2().co_group(graph.get_edges_as_tuple3()).where(0).equal_to(0)
     return grouped.with_(_Targets()).name("Targets by vertex")
-
-
-def _count_vertices(records: Iterable[tuple[Any, list[Any]]]) -> list[tuple[int, int]]:
-    """Vertices, and those of them without edges that go out."""
-    sizes = [len(targets) for _, targets in records]
-    return [(len(sizes), sizes.count(0))]
-
-
-@forwarded_fields("f0")
-class _FirstRank(RichMapFunction):
-    def open(self, runtime_context: Any) -> None:
-        self._rank = 1.0 / max(1, sum(count for count, _ in runtime_context.get_broadcast_variable(_COUNTS)))
-
-    def map(self, value: Any) -> tuple[Any, float]:
-        return value[0], self._rank
-
-
-def _shares(ranked: tuple[Any, float], vertex: tuple[Any, list[Any]]) -> Iterator[tuple[Any, float, int, float]]:
-    """What each target gets. A vertex tells itself its rank, and whether no edge goes out of it."""
-    number, targets = vertex
-    yield number, 0.0, 0 if targets else 1, ranked[1]
-    if targets:
-        share = ranked[1] / len(targets)
-        for target in targets:
-            yield target, share, 0, 0.0
-
-
-@forwarded_fields("f0")
-class _NextRank(RichMapFunction):
-    """The rank of the next superstep. The aggregators hold the ranks of vertices without edges, and the change."""
-
-    def __init__(self, damping: float) -> None:
-        self._damping = damping
-
-    def open(self, runtime_context: Any) -> None:
-        counts = runtime_context.get_broadcast_variable(_COUNTS)
-        vertices = sum(count for count, _ in counts)
-        iteration = runtime_context.get_iteration_runtime_context()
-        stranded = iteration.get_previous_iteration_aggregate(_STRANDED)
-        if stranded is None:
-            stranded = sum(count for _, count in counts) / vertices
-        self._everywhere = (1.0 - self._damping + self._damping * stranded) / vertices
-        self._stranded = iteration.get_iteration_aggregator(_STRANDED)
-        self._change = iteration.get_iteration_aggregator(_CHANGE)
-
-    def map(self, value: tuple[Any, float, int, float]) -> tuple[Any, float]:
-        number, received, is_stranded, before = value
-        rank = self._everywhere + self._damping * received
-        if is_stranded:
-            self._stranded.aggregate(rank)
-        self._change.aggregate(abs(rank - before))
-        return number, rank
-
-
-# --- HITS -------------------------------------------------------------------------------------------
 
 
 class HITS(GraphAlgorithm):
