@@ -9,6 +9,8 @@ SERVICES := $(VENV)/.installed-services
 S3     := build/services/s3
 BENCH  := $(VENV)/.installed-bench
 FLINK  := build/flink
+# Two processes share the tests, file by file.
+TOGETHER := -n 2 --dist loadfile
 ARGS   ?=
 
 .DEFAULT_GOAL := help
@@ -24,7 +26,7 @@ demo: setup ## watch a stateful event-time job run on Spark (under a minute)
 	@$(PY) examples/demo.py $(ARGS)
 
 test: setup ## run all tests that need no outside services
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest $(TOGETHER) $(ARGS)
 
 test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS, YARN) and other versions of Spark and Python
 	@$(PY) -m pytest tests/services $(ARGS)
@@ -38,7 +40,7 @@ soak: setup $(BENCH) ## run two jobs for half an hour under load, see what grows
 features: setup ## run the tests, print which features they prove, write docs/features.md
 	@mkdir -p build && rm -f build/features.json
 	@status=0; page="--page docs/features.md"; \
-	$(PY) -m pytest --features-report=build/features.json $(ARGS) || { status=$$?; page=; }; \
+	$(PY) -m pytest $(TOGETHER) --features-report=build/features.json $(ARGS) || { status=$$?; page=; }; \
 	test ! -f build/features.json || $(PY) scripts/features.py build/features.json $$page; \
 	exit $$status
 

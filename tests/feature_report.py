@@ -75,7 +75,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if config.getoption("--features-report"):
+    # Of several processes that share the tests, only the one that hears of all of them writes the report.
+    if config.getoption("--features-report") and not hasattr(config, "workerinput"):
         config.pluginmanager.register(FeatureReport(), "firesteel-feature-report")
 
 

@@ -59,7 +59,7 @@ def of(key: str, value: Any) -> Configuration:
         (options.GLOBAL_JOB_PARAMETERS, "a:1,b:'x,y'", {"a": "1", "b": "x,y"}),
         (options.GLOBAL_JOB_PARAMETERS, {"path": "file:///x,y"}, {"path": "file:///x,y"}),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "key", str(value)),
 )
 def test_values_are_read_by_their_type(option: Any, given: Any, value: Any) -> None:
     configuration = of(option.key, given)
