@@ -9,8 +9,8 @@ SERVICES := $(VENV)/.installed-services
 S3     := build/services/s3
 BENCH  := $(VENV)/.installed-bench
 FLINK  := build/flink
-# Two processes share the tests, file by file.
-TOGETHER := -n 2 --dist loadfile
+# Two processes share the tests, file by file, in our order: the long ones come before the many short ones.
+TOGETHER := -n 2 --dist loadfile --no-loadscope-reorder
 ARGS   ?=
 
 .DEFAULT_GOAL := help
