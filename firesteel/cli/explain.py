@@ -14,7 +14,8 @@ from firesteel.cli.settings import add_settings, settings_from, with_settings
 from firesteel.common import Configuration
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.execution.spark.session import parallelism_before_start
-from firesteel.plan.executor import DriverSink, Executor, substitute_executor
+from firesteel.model.sink import DriverSink
+from firesteel.plan.executor import Executor, substitute_executor
 from firesteel.plan.explain import execution_plan_json, explain_text
 from firesteel.plan.job_plan import JobPlan
 from firesteel.plan.picture import plan_html, plan_svg

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import uuid
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 from firesteel.errors import CommitError
 from firesteel.model.functions import Function, RuntimeContext
-from firesteel.model.sink import Committer, Sink, SinkWriter, WriterContext
+from firesteel.model.sink import CommitRequest, Committer, Sink, SinkWriter, WriterContext
 
 __all__ = ["TwoPhaseCommitSinkFunction"]
 
@@ -42,8 +40,6 @@ class TwoPhaseCommitSinkFunction(Function, Sink):
 
     guarantee = "exactly-once"
 
-    _run: str = ""
-
     @abstractmethod
     def begin_transaction(self) -> Any:
         """Start a transaction. Called before the first record and after every checkpoint. Returns what to call it."""
@@ -74,12 +70,6 @@ class TwoPhaseCommitSinkFunction(Function, Sink):
     def recover_and_abort(self, transaction: Any) -> None:
         """Called instead of :meth:`abort` after a failure, for the transaction that was open in the checkpoint."""
         self.abort(transaction)
-
-    def for_operator(self) -> TwoPhaseCommitSinkFunction:
-        """A copy that knows what it has prepared itself from what an earlier run of the program has."""
-        other = copy(self)
-        other._run = uuid.uuid4().hex
-        return other
 
     def create_writer(self) -> SinkWriter:
         """The part in the tasks."""
@@ -116,14 +106,14 @@ class _TransactionWriter(SinkWriter):
     def flush(self, end_of_input: bool) -> None:
         self._ended = self._ended or end_of_input
 
-    def prepare_commit(self) -> Sequence[Any]:
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
         if not self._begun:
             return ()
         self._function.pre_commit(self._transaction)
         prepared, self._begun = self._transaction, False
         if not self._ended:
             self._begin()
-        return [{"run": self._function._run, "transaction": prepared}]
+        return [prepared]
 
     def snapshot(self) -> Any | None:
         return {"open": self._transaction} if self._begun else None
@@ -139,20 +129,17 @@ class _TransactionWriter(SinkWriter):
 class _TransactionCommitter(Committer):
     def __init__(self, function: TwoPhaseCommitSinkFunction) -> None:
         self._function = function
-        self._last: list[Any] = []
-        """What was to be committed last: only that can come again in the same run of the program."""
 
-    def commit(self, committables: Sequence[Any]) -> None:
-        before, self._last = self._last, [each["transaction"] for each in committables]
-        for each in committables:
-            transaction = each["transaction"]
-            known = each["run"] == self._function._run and transaction not in before
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        function = self._function
+        for request in requests:
+            transaction = request.committable
             try:
-                (self._function.commit if known else self._function.recover_and_commit)(transaction)
+                (function.recover_and_commit if request.recovered else function.commit)(transaction)
             except Exception as error:
                 message = f"transaction {transaction!r:.200}: {type(error).__name__}: {error}"
                 raise CommitError(message) from error
 
     def abort(self, committables: Sequence[Any]) -> None:
-        for each in committables:
-            self._function.abort(each["transaction"])
+        for transaction in committables:
+            self._function.abort(transaction)

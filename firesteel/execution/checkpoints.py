@@ -1,29 +1,25 @@
-"""The driver's part in checkpoints: when one is due, when it is complete, which are kept, and committing sinks."""
+"""The driver's part in checkpoints: when one is due, when it is complete, and which are kept."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from firesteel.errors import CheckpointError, CommitError
+from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
 from firesteel.execution.clock import wall_clock_ms
 from firesteel.execution.directory_lock import DirectoryLock, DirectoryLostError
 from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_lost, refuse_misfit
-from firesteel.model.sink import Committer
 from firesteel.plan.job_plan import JobPlan
-from firesteel.state import codec
 from firesteel.state.filesystem import LocalFileStore
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, discard, find_manifest
 from firesteel.state.work_directory import process_folder
 
 log = logging.getLogger("firesteel.checkpoints")
-_SHOWN = 3
-"""How many committables an error shows."""
 _MAX_CHANGES = 32
 """After so many changes a subtask writes everything anew: recovery reads no more files than that."""
 
@@ -41,10 +37,6 @@ class CompletedCheckpoint:
     full: bool
 
 
-Waiting = tuple[Callable[[], None], Callable[[], None]]
-"""What waits for a checkpoint: handing out the records that the driver has collected, and telling the sources."""
-
-
 @dataclass
 class PendingCheckpoint:
     """A checkpoint whose snapshots have been taken and whose state files are being written."""
@@ -55,7 +47,6 @@ class PendingCheckpoint:
     files: set[str]
     """The state files that are written for it."""
     full: bool
-    waiting: list[Waiting] = field(default_factory=list)
 
 
 class CheckpointCoordinator:
@@ -63,9 +54,13 @@ class CheckpointCoordinator:
 
     :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
     :param clock: Milliseconds for intervals, which nobody puts forward or back; not the time of day.
+    :ivar tell: Called with the id of each checkpoint that is complete, before anything is cleaned up.
+    :ivar final_epochs: Whether epochs have to become final though the user asked for no checkpoints.
     """
 
     def __init__(self, plan: JobPlan, every_epoch: bool, clock: Callable[[], int]) -> None:
+        self.tell: Callable[[int], None] = lambda checkpoint_id: None
+        self.final_epochs = False
         self.settings = CheckpointSettings.of(plan.configuration, plan.batch_mode)
         self.completed: list[CompletedCheckpoint] = []
         self.failed = 0
@@ -76,13 +71,7 @@ class CheckpointCoordinator:
         self._temporary = False
         self.store = self._open_store()
         self._lock = None if self.store is None else DirectoryLock(self.store.files)
-        self._committers: dict[str, Committer] = {each.uid: codec.loads(each.factory)() for each in plan.committers}
-        self._names = {operator.info.uid: operator.info.name for chain in plan.chains for operator in chain.operators}
-        self._unknown_sinks: set[str] = set()
-        self._uncommitted: dict[str, list[Any]] = {}
         self._pending: list[PendingCheckpoint] = []
-        self._carried: list[Waiting] = []
-        """What waited for checkpoints that were given up: waits for the next one."""
         self._abandoned: set[str] = set()
         """State files of checkpoints that were given up: some may still be under way."""
         self._paused: str | None = None
@@ -127,6 +116,7 @@ class CheckpointCoordinator:
                 )
             manifest = find_manifest(self.settings.recovery_path)
             self._claimed = manifest if self.settings.claim else None
+            self.next_id = manifest.checkpoint_id + 1
         if self.store is not None:
             manifest = self._adopt(self.store, manifest)
         if manifest is not None:
@@ -134,7 +124,6 @@ class CheckpointCoordinator:
             if not self.settings.ignore_unclaimed:
                 refuse_misfit(self._plan, manifest)
         self._base = manifest
-        self.commit_again()
         return manifest
 
     def _adopt(self, store: CheckpointStore, chosen: Manifest | None) -> Manifest | None:
@@ -178,7 +167,7 @@ class CheckpointCoordinator:
             return True
         interval = self.settings.interval
         if interval is None:
-            return bool(self._committers) and not self._plan.batch_mode
+            return self.final_epochs and not self._plan.batch_mode
         if self._last_started is None:
             self._last_started = now
         return (
@@ -217,38 +206,23 @@ class CheckpointCoordinator:
         return self._retained[-1] if self._retained else None
 
     @property
-    def uncommitted(self) -> dict[str, list[Any]]:
-        """Output that sinks have prepared and that no complete checkpoint holds yet."""
-        everything: dict[str, list[Any]] = {}
-        for committables in (*(pending.manifest.committables for pending in self._pending), self._uncommitted):
-            for uid, prepared in committables.items():
-                everything.setdefault(uid, []).extend(prepared)
-        return everything
+    def base(self) -> int | None:
+        """The checkpoint or savepoint that a restart goes back to."""
+        return None if self._base is None else self._base.checkpoint_id
 
     @property
     def pending(self) -> bool:
         """Whether a checkpoint is under way."""
         return bool(self._pending)
 
-    def collect_committables(self, results: list[LevelResult]) -> None:
-        """Keep what sinks have prepared until it may be committed."""
-        for result in results:
-            assert result.report is not None
-            for uid, committables in result.report.committables.items():
-                self._uncommitted.setdefault(uid, []).extend(committables)
-
-    def begin(self, results: list[LevelResult], driver_state: dict[str, Any], now: int, waiting: Waiting) -> None:
+    def begin(self, results: list[LevelResult], driver_state: dict[str, Any], now: int) -> None:
         """Snapshots have been taken: follow them until all their files are there."""
         checkpoint_id, self.next_id = self.next_id, self.next_id + 1
         self._last_started = self._asked_at
-        committables, self._uncommitted = self._uncommitted, {}
         before = {} if self._full_due or self._last_snapshot is None else self._last_snapshot.operators
-        manifest = build_manifest(
-            self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state, committables
-        )
+        manifest = build_manifest(self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state)
         files = {result.state_file for result in results if result.state_file is not None}
-        all_waiting, self._carried = [*self._carried, waiting], []
-        self._pending.append(PendingCheckpoint(manifest, self._last_started, files, self._full_due, all_waiting))
+        self._pending.append(PendingCheckpoint(manifest, self._last_started, files, self._full_due))
         self._last_snapshot = manifest
         self._full_due = _longest_history(manifest) >= _MAX_CHANGES
         self.poll()
@@ -296,11 +270,7 @@ class CheckpointCoordinator:
 
     def _complete(self, pending: PendingCheckpoint, path: str) -> None:
         manifest = pending.manifest
-        for hand_out, _ in pending.waiting:
-            hand_out()  # first: a restart begins here, and would not bring them again
-        self._commit(manifest.committables, f"checkpoint {manifest.checkpoint_id}")
-        for _, tell_sources in pending.waiting:
-            tell_sources()
+        self.tell(manifest.checkpoint_id)
         self._last_ended = self._clock()
         self._consecutive_failures = 0
         done = CompletedCheckpoint(
@@ -338,13 +308,7 @@ class CheckpointCoordinator:
     def _abandon(self) -> None:
         """Go back to where no checkpoint is under way; what waited for one waits for the next."""
         abandoned, self._pending = self._pending, []
-        uncommitted: dict[str, list[Any]] = {}
-        for committables in (*(pending.manifest.committables for pending in abandoned), self._uncommitted):
-            for uid, prepared in committables.items():
-                uncommitted.setdefault(uid, []).extend(prepared)
-        self._uncommitted = uncommitted
         for pending in abandoned:
-            self._carried.extend(pending.waiting)
             self._abandoned |= pending.files
         self._full_due = True
         self._last_snapshot = None
@@ -371,43 +335,9 @@ class CheckpointCoordinator:
             _delete, store, [manifest.checkpoint_id for manifest in dropped], [*sorted(garbage), *abandoned]
         )
 
-    # --- sinks --------------------------------------------------------------------------------------
+    # --- recovery and the end -----------------------------------------------------------------------
 
-    def _commit(self, committables: dict[str, list[Any]], checkpoint: str) -> None:
-        for uid, committer, prepared in self._with_committers(committables):
-            try:
-                committer.commit(prepared)
-            except Exception as error:
-                raise _commit_failed(self._names.get(uid, uid), uid, checkpoint, prepared, error) from error
-
-    def _abort(self, committables: dict[str, list[Any]]) -> None:
-        for uid, committer, prepared in self._with_committers(committables):
-            try:
-                committer.abort(prepared)
-            except Exception:  # what is left lies about; the failure that led here is more important
-                log.exception("sink %r could not abort what it had prepared", self._names.get(uid, uid))
-
-    def _with_committers(self, committables: dict[str, list[Any]]) -> Iterator[tuple[str, Committer, list[Any]]]:
-        """Each sink's part. That of a sink which the program does not have any more is passed over, with a warning."""
-        for uid, prepared in committables.items():
-            committer = self._committers.get(uid)
-            if committer is not None:
-                yield uid, committer, prepared
-            elif uid not in self._unknown_sinks:
-                self._unknown_sinks.add(uid)
-                log.warning(
-                    "there is output of the sink with uid %r to be committed or aborted, but this program has no such "
-                    "sink: it stays as it is. %s",
-                    uid,
-                    _shortened(prepared),
-                )
-
-    def commit_rest(self) -> None:
-        """At the end of a job without checkpoints: make visible what is still prepared."""
-        committables, self._uncommitted = self._uncommitted, {}
-        self._commit(committables, "the end of the job")
-
-    def stop_with(self, savepoint: str, hand_out: Callable[[], None]) -> None:
+    def stop_with(self, savepoint: str) -> None:
         """The job stops with a savepoint: hand out what waits, and make output visible.
 
         Whatever fails from here on, nothing may come again: a restart, and a program that is started in the same
@@ -418,31 +348,16 @@ class CheckpointCoordinator:
         if self.store is not None:
             self.store.note_stop(manifest.checkpoint_id, savepoint)
         self._base = manifest
-        carried, self._carried = self._carried, []
-        for hand_out_earlier, _ in carried:
-            hand_out_earlier()
-        hand_out()
-        self._uncommitted = {}  # the savepoint holds it
-        self.commit_again()
-
-    def commit_again(self) -> None:
-        """Commit what the checkpoint that the job goes on from holds: a failure may have come before it was done."""
-        if self._base is not None:
-            self._commit(self._base.committables, f"{self._base.kind} {self._base.checkpoint_id}")
-
-    # --- recovery and the end -----------------------------------------------------------------------
+        self.tell(manifest.checkpoint_id)
 
     def roll_back(self) -> Manifest | None:
-        """Forget what came after the last completed checkpoint. :meth:`commit_again` is to follow."""
+        """Forget what came after the last completed checkpoint."""
         if self.store is not None:
             for pending in self._pending:
                 # Its manifest may be there though writing it has failed. Nobody may find it without its output.
                 self.store.delete_checkpoint(pending.manifest.checkpoint_id)
-        lost = [self._uncommitted, *(pending.manifest.committables for pending in self._pending)]
-        for committables in lost:
-            self._abort(committables)
         self._abandon()
-        self._uncommitted, self._carried, self._paused = {}, [], None
+        self._paused = None
         return self._base
 
     def _directory_lost(self) -> bool:
@@ -456,9 +371,7 @@ class CheckpointCoordinator:
         return False
 
     def close(self, finished: bool, cancelled: bool) -> None:
-        """Close committers; delete checkpoints that nobody can want any more."""
-        for committer in self._committers.values():
-            committer.close()
+        """Delete checkpoints that nobody can want any more."""
         self._cleaner.shutdown(wait=True)
         if self.store is not None and self._lock is not None and self._lock.held and not self._directory_lost():
             _delete(self.store, [], self._take_abandoned(self.store))
@@ -478,7 +391,6 @@ def build_manifest(
     results: list[LevelResult],
     before: dict[str, OperatorFiles],
     driver_state: dict[str, Any],
-    committables: dict[str, list[Any]],
 ) -> Manifest:
     """The manifest of the snapshots in an epoch's results; ``before``: the files that their changes build on."""
     operators = {
@@ -495,21 +407,7 @@ def build_manifest(
             operators[uid].stateful = True
         for uid in result.report.union_state if result.report is not None else ():
             operators[uid].union = True
-    return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state, committables)
-
-
-def _commit_failed(name: str, uid: str, checkpoint: str, prepared: list[Any], error: Exception) -> CommitError:
-    return CommitError(
-        f"sink {name!r} (uid {uid!r}) could not commit the output of {checkpoint}: {type(error).__name__}: {error}. "
-        f"It was to commit {_shortened(prepared)}. Nothing is lost: remove the cause, and the job commits again "
-        "when it restarts or is started again, before anything else. To leave that output alone, start from "
-        "an earlier checkpoint or savepoint (execution.state-recovery.path)"
-    )
-
-
-def _shortened(prepared: list[Any]) -> str:
-    shown = ", ".join(f"{each!r:.300}" for each in prepared[:_SHOWN])
-    return shown if len(prepared) <= _SHOWN else f"{shown} and {len(prepared) - _SHOWN} more"
+    return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state)
 
 
 def _longest_history(manifest: Manifest) -> int:

@@ -4,36 +4,43 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from firesteel.common import JobStatus
 from firesteel.common.options import CANCELLATION_TIMEOUT, PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
+from firesteel.common.time import MIN_WATERMARK
 from firesteel.common.warnings import FiresteelWarning
-from firesteel.errors import CheckpointError, FiresteelError, JobCancelledError, JobFailedError, StateMigrationError
+from firesteel.errors import (
+    CheckpointError,
+    CommitError,
+    FiresteelError,
+    JobCancelledError,
+    JobFailedError,
+    StateMigrationError,
+)
 from firesteel.execution.budget import EpochBudget
 from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import SteadyClock, interval_clock, processing_clock
+from firesteel.execution.coordinators import Coordinators, JobServices, Orders, SinkFailedError
 from firesteel.execution.directory_lock import DirectoryLostError
 from firesteel.execution.ending import Interrupted, Terminated, watch_cancellation
-from firesteel.execution.feedback import FeedbackCoordinator
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.hints import JobHints
 from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
-from firesteel.execution.job_metrics import EpochStats, job_watermark, newest_timestamp
+from firesteel.execution.job_metrics import EpochStats, job_watermark
 from firesteel.execution.progress import ProgressLine
 from firesteel.execution.recovery import unsafe_end
 from firesteel.execution.savepoints import SavepointRequest, write_savepoint
-from firesteel.execution.sources import SourceCoordinator
 from firesteel.execution.worker_plan import s3_access
-from firesteel.model.source import DriverSource
-from firesteel.plan.executor import DriverSink
+from firesteel.model.coordinator import EpochPlan
+from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.failure import OperatorFailure, bounded
-from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import EpochRequest
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3
@@ -51,8 +58,8 @@ class EpochOrder:
     """What a cluster is asked to run: one epoch of all levels."""
 
     request: EpochRequest
-    source_tasks: dict[int, dict[int, SourceTask]]
-    """Subtask -> source operator -> what to read."""
+    orders: Orders
+    """What the coordinators say to the subtasks."""
     restore: Manifest | None
     fresh: bool
     store_directory: str | None
@@ -87,16 +94,6 @@ class ClusterLostError(JobFailedError):
     """The cluster is gone, and the job cannot get another one."""
 
 
-class SinkFailedError(Exception):
-    """A sink in the driver would not take its records. They cannot be offered again, so the job is not restarted."""
-
-    def __init__(self, sink: DriverSink, error: Exception) -> None:
-        super().__init__(
-            f"{type(sink).__name__}, a sink in the driver, could not take the records of an epoch: "
-            f"{type(error).__name__}: {error}. The job is not restarted: the records would be lost"
-        )
-
-
 @dataclass
 class _Run:
     """One run of the job: from a start or restart to the next failure."""
@@ -104,8 +101,6 @@ class _Run:
     generation: int
     restore: Manifest | None
     first: bool = True
-    collected: list[tuple[str, int, list[Any]]] = field(default_factory=list)
-    """Records for the driver that wait for a checkpoint: collector, subtask, records."""
 
 
 class JobDriver:
@@ -129,8 +124,6 @@ class JobDriver:
         self._job = job
         self._driver_sinks = driver_sinks
         self._clock = clock or processing_clock()
-        self._sources = SourceCoordinator(plan.sources, job.wake, plan.job_parameters)
-        self._feedback = FeedbackCoordinator(plan.iterations)
         self._hints = JobHints(plan)
         self._ticks = interval_clock(self._clock)
         self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._ticks)
@@ -141,12 +134,27 @@ class JobDriver:
         self._next_timer: int | None = None
         self._previous_end: int | None = None
         self._completed_checkpoint: int | None = None
-        self._holds_output = plan.batch_mode and self._restarts is not None
-        """A BATCH job that fails reads everything anew: its output is handed out when it cannot come again."""
         codec.register_serializers(plan.serializers)  # collected records are unpacked here
+        self._coordinators = Coordinators(plan, self._services())
+        self._checkpoints.tell = self._checkpoint_complete
+        self._checkpoints.final_epochs = self._coordinators.commits
         job.metrics.start(plan)
         watch_cancellation(job, cluster.interrupt, configuration.get(CANCELLATION_TIMEOUT))
         job.checkpoints = self._checkpoints.completed
+
+    def _services(self) -> JobServices:
+        # A BATCH job that fails reads everything anew: its output is handed out when it cannot come again.
+        begins_anew = self._plan.batch_mode and self._restarts is not None
+        return JobServices(
+            driver_sinks=self._driver_sinks,
+            wake=self._job.wake,
+            make_room=self._make_room,
+            replays=begins_anew or self._checkpoints.store is not None,
+        )
+
+    def _make_room(self) -> None:
+        if self._progress is not None:
+            self._progress.make_room()
 
     def run(self) -> None:
         """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
@@ -177,10 +185,7 @@ class JobDriver:
         first_cause: BaseException | None = None
         while True:
             try:
-                if run.generation:
-                    self._checkpoints.commit_again()  # a sink that fails here is one more failure, not the end
-                self._sources.start(run.restore.driver.get("sources") if run.restore else None)
-                self._feedback.start(run.restore.driver.get("feedback") if run.restore else None)
+                self._coordinators.restore(run.restore)  # what fails here is one more failure, not the end
                 self._run_epochs(run)
                 return self._cancellation() if self._job.cancel_requested else None
             except Interrupted:
@@ -201,14 +206,20 @@ class JobDriver:
             first_cause = first_cause or cause
             run = self._restart(run, cause, delay)
             if self._job.cancel_requested:
-                self._checkpoints.commit_again()
+                self._commit_again()
                 return self._cancellation()
 
     def _cancel_now(self) -> JobCancelledError:
         """Cancel the job in the middle of an epoch: what came after the last checkpoint is forgotten."""
         self._checkpoints.roll_back()
-        self._checkpoints.commit_again()
+        self._coordinators.roll_back(self._checkpoints.base)
+        self._commit_again()
         return self._cancellation()
+
+    def _commit_again(self) -> None:
+        """Let the checkpoint that the job would go on from take effect: a failure may have come before it had."""
+        if self._checkpoints.base is not None:
+            self._coordinators.committed(self._checkpoints.base)
 
     def _cancellation(self) -> JobCancelledError:
         return JobCancelledError(f"job {self._job.name!r} was cancelled")
@@ -217,8 +228,8 @@ class JobDriver:
         headline = str(cause).partition("\n")[0]
         log.warning("job %s failed (%s); restarting in %d ms", self._job.name, headline, delay_ms)
         self._job.transition(JobStatus.RESTARTING)
-        self._sources.close()
         restore = self._checkpoints.roll_back()
+        self._coordinators.roll_back(self._checkpoints.base)
         deadline = time.monotonic() + delay_ms / 1000
         while (left := deadline - time.monotonic()) > 0 and not self._job.cancel_requested:
             self._job.wait(left)
@@ -231,7 +242,7 @@ class JobDriver:
         ended = False
         while not ended and not self._job.cancel_requested:
             now = self._clock()
-            self._sources.discover(now)
+            self._coordinators.poll(now)
             self._poll_checkpoints()
             savepoint = self._next_savepoint()
             if run.first or savepoint is not None or self._has_work(now):
@@ -259,19 +270,18 @@ class JobDriver:
 
     def _has_work(self, now: int) -> bool:
         return (
-            self._sources.has_data(now)
-            or self._sources.ended()
-            or self._feedback.has_work()
+            self._coordinators.has_work(now)
             or (self._next_timer is not None and self._next_timer <= now)
             or (self._checkpoints.enabled and self._checkpoints.due(self._ticks()))
         )
 
     def _seconds_to_wait(self, now: int) -> float:
-        known = [at - now for at in (self._sources.next_data_time(now), self._next_timer) if at is not None]
+        next_work = self._coordinators.next_work_time(now)
+        known = [at - now for at in (next_work, self._next_timer) if at is not None]
         checkpoint = self._checkpoints.next_due()
         if checkpoint is not None:
             known.append(checkpoint - self._ticks())
-        if self._sources.next_data_time(now) is None or self._checkpoints.pending:
+        if next_work is None or self._checkpoints.pending:
             known.append(int(_POLL_SECONDS * 1000))
         return min(max(min(known, default=0) / 1000, 0.001), _LONGEST_WAIT_SECONDS)
 
@@ -290,29 +300,33 @@ class JobDriver:
         started = time.monotonic()
         results = self._run_on_cluster(order)
         self._previous_end = self._clock()
-        for result in results:
-            assert result.report is not None
-            self._sources.apply(result.report.sources)
-        self._feedback.apply(results)
+        self._coordinators.apply(results)
         timers = [r.report.next_timer for r in results if r.report and r.report.next_timer is not None]
         self._next_timer = min(timers, default=None)
         ended = all(self._ended(result) for result in results)
-        self._checkpoints.collect_committables(results)
-        self._collect(run, results)
         self._checkpoints.pause(unsafe_end(self._plan, results))
-        checkpoint_id = self._checkpoint(run, results, now, snapshot, ended)
+        checkpoint_id = self._checkpoint(results, now, snapshot, ended)
         if not self._cluster.pinned:  # a subtask that moves goes on from exactly here, or not at all
             latest = self._checkpoints.latest
             run.restore = latest if latest is not None and latest.checkpoint_id == checkpoint_id else None
         if savepoint is not None and target is not None:
-            ended = self._finish_savepoint(run, savepoint, target, results, now) or ended
+            ended = self._finish_savepoint(savepoint, target, results, now) or ended
         self._measure(results, time.monotonic() - started, checkpoint_id, now)
+        if ended:
+            self._finish_coordinators()
         return ended
+
+    def _finish_coordinators(self) -> None:
+        """Wait for those that are not done though the job has ended: output may still have to become visible."""
+        while self._coordinators.unfinished() and not self._job.cancel_requested:
+            self._job.wait(_POLL_SECONDS)
+            self._coordinators.poll(self._clock())
 
     def _order(
         self, run: _Run, now: int, snapshot: bool, savepoint: SavepointRequest | None, target: str | None
     ) -> EpochOrder:
         store = self._checkpoints.store
+        drain = savepoint is not None and savepoint.drain
         completed, self._completed_checkpoint = self._completed_checkpoint, None
         return EpochOrder(
             request=EpochRequest(
@@ -326,12 +340,13 @@ class JobDriver:
                 full_snapshot=self._checkpoints.full_snapshot_due,
                 synchronous=not self._cluster.pinned,
                 savepoint=savepoint is not None,
-                drain=savepoint is not None and savepoint.drain,
+                drain=drain,
                 completed_checkpoint=completed,
                 time_budget_ms=int(self._budget.reading_seconds * 1000),
-                loops=self._feedback.tasks(drain=savepoint is not None and savepoint.drain),
             ),
-            source_tasks=self._sources.tasks(self._budget.records),
+            orders=self._coordinators.orders(
+                EpochPlan(now, self._checkpoints.next_id, self._budget.records, drain=drain)
+            ),
             restore=run.restore if run.first or not self._cluster.pinned else None,
             fresh=run.first and run.restore is None,
             store_directory=target or (None if store is None else store.directory),
@@ -359,34 +374,28 @@ class JobDriver:
         chains = [chain for chain in self._plan.chains if chain.level == level and index < chain.parallelism]
         return len(result.report.ended_chains) == len(chains)
 
-    def _checkpoint(self, run: _Run, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
+    def _checkpoint(self, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
         """Follow up a snapshot, or the end of the job: with checkpoints on, the end is one more checkpoint."""
         if ended and not self._checkpoints.enabled:
-            self._checkpoints.commit_rest()
+            self._coordinators.committed(self._checkpoints.next_id)
         elif self._checkpoints.paused is not None and snapshot:
             self._checkpoints.decline(results)
             return None
         elif snapshot or ended:
-            return self._begin_checkpoint(run, results, now, wait=ended)
-        if not self._checkpoints.enabled and (ended or not self._holds_output):
-            self._deliver(self._take_collected(run))
+            return self._begin_checkpoint(results, now, wait=ended)
         return None
 
-    def _begin_checkpoint(self, run: _Run, results: list[LevelResult], now: int, wait: bool) -> int:
+    def _checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._coordinators.committed(checkpoint_id)
+        self._completed_checkpoint = checkpoint_id
+
+    def _begin_checkpoint(self, results: list[LevelResult], now: int, wait: bool) -> int:
         checkpoint_id = self._checkpoints.next_id
-        sources = self._sources.snapshot()
-        collected = self._take_collected(run)
-
-        def tell_sources() -> None:
-            self._completed_checkpoint = checkpoint_id
-            self._sources.committed(checkpoint_id, sources)
-
         problems = [problem for result in results for problem in result.write_problems]
         try:
             if wait:
                 self._wait_for_checkpoints()
-            driver_state = {"sources": sources, "feedback": self._feedback.snapshot()}
-            self._checkpoints.begin(results, driver_state, now, (lambda: self._deliver(collected), tell_sources))
+            self._checkpoints.begin(results, self._coordinators.snapshot(checkpoint_id), now)
             if problems:
                 self._checkpoints.fail(problems[0])
         except CheckpointError as error:
@@ -399,61 +408,31 @@ class JobDriver:
             self._checkpoints.poll()
             self._job.wait(_POLL_SECONDS)
 
-    def _finish_savepoint(
-        self, run: _Run, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int
-    ) -> bool:
+    def _finish_savepoint(self, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int) -> bool:
         """Complete a savepoint. Returns whether the job stops with it."""
-        driver_state = {"sources": self._sources.snapshot(), "feedback": self._feedback.snapshot()}
+        savepoint_id = self._checkpoints.next_id
         try:
             if savepoint.stop:
                 self._wait_for_checkpoints()
-            path = write_savepoint(
-                target, self._plan, self._checkpoints.next_id, now, results, driver_state, self._checkpoints.uncommitted
-            )
+            driver_state = self._coordinators.snapshot(savepoint_id)
+            path = write_savepoint(target, self._plan, savepoint_id, now, results, driver_state)
         except CheckpointError as error:
             savepoint.done.set_exception(error)
             return False
         if savepoint.stop:
-            self._checkpoints.stop_with(path, lambda: self._deliver(self._take_collected(run)))
+            self._checkpoints.stop_with(path)
         savepoint.done.set_result(path)
         return savepoint.stop
 
-    def _collect(self, run: _Run, results: list[LevelResult]) -> None:
-        """Sort out the records for the driver: printed at once, collected ones when they cannot come again."""
-        for result in sorted(results, key=lambda result: (result.level, result.index)):
-            assert result.report is not None
-            for collector, packed in result.report.collected.items():
-                values = codec.loads(packed)
-                if self._driver_sinks[collector].exactly_once:
-                    run.collected.append((collector, result.index, values))
-                else:
-                    self._deliver([(collector, result.index, values)])
-
-    @staticmethod
-    def _take_collected(run: _Run) -> list[tuple[str, int, list[Any]]]:
-        collected, run.collected = run.collected, []
-        return collected
-
-    def _deliver(self, collected: list[tuple[str, int, list[Any]]]) -> None:
-        for collector, subtask, values in collected:
-            sink = self._driver_sinks[collector]
-            if self._progress is not None:
-                self._progress.make_room()  # what is printed begins at the beginning of a line
-            try:
-                sink.accept(subtask, values)
-            except Exception as error:
-                raise SinkFailedError(sink, error) from error
-
     def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None, now: int) -> None:
-        reads = [
-            sum(source.records for source in result.report.sources.values())
-            for result in results
-            if result.report is not None
-        ]
-        self._budget.observe(max(reads, default=0), seconds)
-        watermark, newest = job_watermark(results), newest_timestamp(results)
-        stats = EpochStats(self._epoch, sum(reads), seconds, watermark, newest, checkpoint_id)
-        self._job.metrics.record(self._plan, results, stats, self._budget.saturated, self._sources.metrics())
+        intakes = self._coordinators.intakes()
+        reads: Counter[int] = Counter()
+        for intake in intakes:
+            reads.update(intake.records)
+        self._budget.observe(max(reads.values(), default=0), seconds)
+        newest = max((each.newest for each in intakes if each.newest is not None), default=MIN_WATERMARK)
+        stats = EpochStats(self._epoch, reads.total(), seconds, job_watermark(results), newest, checkpoint_id)
+        self._job.metrics.record(self._plan, results, stats, self._budget.saturated, self._coordinators.metrics())
         if self._progress is not None:
             self._progress.show(self._job.metrics, stats)
         self._hints.observe(results, now)
@@ -463,7 +442,7 @@ class JobDriver:
         if self._progress is not None:
             self._progress.end()
         self._settle(error, before_closing=True)
-        self._sources.close()
+        self._coordinators.close()
         for problem in self._close_cluster(failed=error is not None):
             log.warning("while closing job %s: %s", self._job.name, problem)
         suspended = self._job.terminated or isinstance(error, Terminated)
@@ -494,16 +473,8 @@ class JobDriver:
     def _warn_about_guarantees(self) -> None:
         if not self._checkpoints.enabled:
             return
-        for planned in self._plan.sources:
-            if not planned.source.replayable:
-                kind = "read in the driver and " if isinstance(planned.source, DriverSource) else ""
-                log.warning(
-                    "source %r cannot be replayed (%s%s): records read since the last checkpoint are lost when the job "
-                    "restarts, so it is not exactly-once",
-                    planned.name,
-                    kind,
-                    planned.source.guarantee,
-                )
+        for shortcoming in self._coordinators.shortcomings():
+            log.warning("%s", shortcoming)
 
 
 def _job_failure(error: BaseException, restarts: int = 0, first: BaseException | None = None) -> JobFailedError:
@@ -527,13 +498,11 @@ def _hopeless(run: _Run, cause: BaseException) -> bool:
     """Whether no restart changes anything: the cluster or the checkpoint directory is gone, or the job could not even
     begin with the state it was given.
     """
-    return isinstance(cause, (ClusterLostError, DirectoryLostError)) or (
-        run.generation == 0
-        and run.first
-        and run.restore is not None
-        and isinstance(cause, OperatorFailure)
-        and cause.exception_type in _ABOUT_STORED_STATE
-    )
+    if isinstance(cause, (ClusterLostError, DirectoryLostError)):
+        return True
+    about_state = isinstance(cause, OperatorFailure) and cause.exception_type in _ABOUT_STORED_STATE
+    begins = run.generation == 0 and run.first and run.restore is not None
+    return begins and (about_state or isinstance(cause, CommitError))
 
 
 def _because(failure: JobFailedError, cause: BaseException | None) -> JobFailedError:

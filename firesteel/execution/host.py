@@ -22,7 +22,6 @@ from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.layout import PlannedChain
 from firesteel.runtime.operator import Clock
-from firesteel.runtime.source import SourceTask
 from firesteel.runtime.subtask import EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
@@ -53,6 +52,7 @@ class WorkerPlan:
 class LevelTask:
     """One subtask's work in one epoch, apart from its input.
 
+    :param orders: Subtask -> operator uid -> what its coordinator says; that of this subtask at the least.
     :param restore: The manifest of the checkpoint that stands exactly after the epoch before, if there is one.
     :param fresh: There is nothing to restore: the first epoch of a job that starts from nothing.
     """
@@ -62,7 +62,7 @@ class LevelTask:
     index: int
     attempt: str
     request: EpochRequest
-    source_tasks: dict[int, SourceTask] = field(default_factory=dict)
+    orders: dict[int, dict[str, Any]] = field(default_factory=dict)
     restore: Manifest | None = None
     fresh: bool = False
     store_directory: str | None = None
@@ -158,7 +158,8 @@ class SubtaskHost:
         def expired() -> bool:
             return time.monotonic() > deadline or subtask.bytes_ready > byte_limit
 
-        produced, report = subtask.run_epoch(task.request, rows, task.source_tasks, task.attempt, expired)
+        orders = task.orders.get(task.index, {})
+        produced, report = subtask.run_epoch(task.request, rows, orders, task.attempt, expired)
         instance.epoch = task.request.epoch
         if report.snapshots and task.store_directory is not None:
             self._write_snapshot(task, instance.subtask, report, result)

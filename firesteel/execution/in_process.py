@@ -23,7 +23,8 @@ from firesteel.execution.host import (
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.python_path import extend_own_path
 from firesteel.execution.worker_plan import worker_plan
-from firesteel.plan.executor import DriverSink, Executor
+from firesteel.model.sink import DriverSink
+from firesteel.plan.executor import Executor
 from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.emitters import ChunkRow
 
@@ -77,7 +78,7 @@ class InProcessCluster:
             index=index,
             attempt=f"{order.request.epoch}",
             request=order.request,
-            source_tasks=order.source_tasks.get(index, {}) if level == 0 else {},
+            orders=order.orders.get(level, {}),
             restore=order.restore,
             fresh=order.fresh,
             store_directory=order.store_directory,

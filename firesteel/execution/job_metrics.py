@@ -132,18 +132,12 @@ class JobMetrics:
         return totals
 
 
-def newest_timestamp(results: list[LevelResult]) -> int:
-    """The time of about the newest record that any source has read."""
-    reports = [result.report for result in results if result.report is not None]
-    return max((source.newest for report in reports for source in report.sources.values()), default=MIN_WATERMARK)
-
-
 def job_watermark(results: list[LevelResult]) -> int:
     """The event time of the job: the lowest watermark that any source has sent out (the end of time does not count)."""
     marks = [
         numbers["currentOutputWatermark"]
         for result in results
-        if result.report is not None and result.report.sources
+        if result.report is not None and result.level == 0
         for numbers in result.report.metrics.values()
     ]
     open_marks = [mark for mark in marks if mark != MAX_WATERMARK]

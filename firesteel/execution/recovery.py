@@ -5,6 +5,7 @@ from __future__ import annotations
 from firesteel.errors import CheckpointError, StateMigrationError
 from firesteel.execution.host import LevelResult
 from firesteel.plan.job_plan import JobPlan
+from firesteel.runtime.coordination.sinks import SINKS
 from firesteel.state.store import CheckpointStore, Manifest
 
 
@@ -46,12 +47,14 @@ def refuse_incomplete(manifest: Manifest) -> None:
 
 
 def refuse_misfit(plan: JobPlan, manifest: Manifest) -> None:
-    """Raise :class:`StateMigrationError` if there is state, or a position in a source, that nothing claims."""
+    """Raise :class:`StateMigrationError` if there is state, or a position in a source, that nothing claims.
+
+    Output that is still to be committed is no state: its sink may be gone.
+    """
     operators = {operator.info.uid for chain in plan.chains for operator in chain.operators}
-    stored = {uid for uid, entry in manifest.operators.items() if entry.stateful} | set(
-        manifest.driver.get("sources", ())
-    )
-    unclaimed = stored - operators
+    stored = {uid for uid, entry in manifest.operators.items() if entry.stateful}
+    coordinated = [set(states) for kind, states in manifest.driver.items() if kind != SINKS]
+    unclaimed = stored.union(*coordinated) - operators
     if unclaimed:
         fresh = sorted(operators - set(manifest.operators))
         raise StateMigrationError(

@@ -46,7 +46,6 @@ def write_savepoint(
     now: int,
     results: list[LevelResult],
     driver_state: dict[str, Any],
-    committables: dict[str, list[Any]],
 ) -> str:
     """Complete a savepoint whose state files have been written: check that they are there, write the manifest."""
     store = CheckpointStore(target)
@@ -55,7 +54,7 @@ def write_savepoint(
     try:
         if problem is not None:
             raise CheckpointError(f"the savepoint in {target} could not be written: {problem}")
-        manifest = build_manifest(plan, "savepoint", checkpoint_id, now, results, {}, driver_state, committables)
+        manifest = build_manifest(plan, "savepoint", checkpoint_id, now, results, {}, driver_state)
         manifest.state_bytes = sum(store.state_size(name) for name in manifest.all_files())
         return store.write_manifest(manifest)
     except CheckpointError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from firesteel.model.functions import RuntimeContext
 
@@ -37,8 +37,13 @@ class SinkWriter(ABC):
         """Called at the end of every epoch, before :meth:`prepare_commit`: nothing may stay in memory only."""
         return None
 
-    def prepare_commit(self) -> Sequence[Any]:
-        """Called when an epoch is checkpointed: what the committer has to make visible. Picklable values."""
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
+        """Called when an epoch is checkpointed: what the committer has to make visible. Picklable values.
+
+        :param checkpoint_id: The checkpoint that will hold them; the committer is told the same. After a failure the
+            number may come again, with other records. A checkpoint may be given up: then its output is committed with
+            that of a later one, still under its own number.
+        """
         return ()
 
     def snapshot(self) -> Any | None:
@@ -50,15 +55,49 @@ class SinkWriter(ABC):
         return None
 
 
+@dataclass
+class CommitRequest:
+    """Something to make visible, and what the committer says to it. Without an answer it counts as committed.
+
+    :param committable: What :meth:`SinkWriter.prepare_commit` returned.
+    :param checkpoint_id: The checkpoint that it was prepared for.
+    :param recovered: It comes out of a checkpoint that the job goes on from: it may have been committed before.
+    :param retries: How often it was put off.
+    """
+
+    committable: Any
+    checkpoint_id: int
+    recovered: bool = False
+    retries: int = 0
+    was_committed: bool = False
+    later: bool = False
+
+    def already_committed(self) -> None:
+        """Say that it was visible before: a crash has come between the commit and its note. Counted, nothing else."""
+        self.was_committed = True
+
+    def retry_later(self, committable: Any | None = None) -> None:
+        """Say that it cannot be committed now, but later: a server is away for a moment.
+
+        It is offered again after a second, and after each checkpoint; a job does not end before. Until then it is part
+        of every checkpoint. After ``sink.committer.retries`` times the job fails.
+
+        :param committable: What to offer then, if that has changed.
+        """
+        self.later = True
+        if committable is not None:
+            self.committable = committable
+
+
 class Committer(ABC):
     """Makes prepared output visible, in the driver, after the manifest that names it has been written.
 
-    The same committables may come twice (a crash between commit and its note): committing must be idempotent.
+    The same output may come twice (a crash between commit and its note): committing must be idempotent.
     """
 
     @abstractmethod
-    def commit(self, committables: Sequence[Any]) -> None:
-        """Make these visible. Raising fails the job, which commits them again after its restart."""
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        """Make these visible, oldest first. Raising fails the job, which commits them again after its restart."""
 
     def abort(self, committables: Sequence[Any]) -> None:
         """Called for what was prepared in an epoch that failed, if it is known: clean up. It may never be called."""
@@ -91,3 +130,21 @@ class Sink(ABC):
     def create_committer(self) -> Committer | None:
         """Make the committer, or None if records are visible as soon as they are flushed."""
         return None
+
+
+class DriverSink(Protocol):
+    """Takes the records of a sink that ends in the driver (``print``, ``execute_and_collect``).
+
+    Called from the driver's loop, once per subtask and epoch that has records, in order of subtasks, after the
+    epoch is complete. Records of an epoch that fails are never seen here.
+    """
+
+    exactly_once: bool
+    """With checkpoints on, records wait for the checkpoint after which they cannot come again. Otherwise they are seen
+    at once, and once more if the job goes back to a checkpoint before them."""
+
+    def accept(self, subtask: int, values: list[Any]) -> None:
+        """Take the records of one subtask."""
+
+    def finished(self, error: BaseException | None) -> None:
+        """The job has ended; ``error`` says why if it did not end well."""

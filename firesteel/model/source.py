@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from firesteel.model.coordinator import CoordinatorContext
 from firesteel.model.functions import RuntimeContext
 
 
@@ -94,8 +95,16 @@ class SourceReader(ABC):
 class SplitEnumerator(ABC):
     """Finds splits, in the driver. Called between epochs, never while one runs."""
 
+    def open(self, context: CoordinatorContext) -> None:
+        """Called once before anything else.
+
+        :param context: For what takes long (``context.call_async``: ask a server for its partitions), for metrics, and
+            to have the driver look again (``context.wake``).
+        """
+        return None
+
     def start(self, restored: Any | None) -> None:
-        """Called once before anything else, with what :meth:`snapshot` returned in the checkpoint, or None."""
+        """Called once after :meth:`open`, with what :meth:`snapshot` returned in the checkpoint, or None."""
         return None
 
     @abstractmethod

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from firesteel.common import TypeInformation, WatermarkStrategy
 from firesteel.model.output_tag import OutputTag
+from firesteel.model.sink import DriverSink
 from firesteel.model.source import DriverSource, Source
 from firesteel.plan import unexecuted
-from firesteel.plan.executor import DriverSink
 from firesteel.plan.graph import (
     FeedbackTransformation,
     IterationTransformation,
@@ -25,6 +26,8 @@ from firesteel.plan.graph import (
     UnionTransformation,
     user_call_site,
 )
+from firesteel.runtime.coordination.loops import LoopCoordinator
+from firesteel.runtime.coordination.results import ResultCoordinator
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.partitioners import Partitioning
 
@@ -97,17 +100,15 @@ class GraphBuilder:
         self,
         name: str,
         source: Transformation,
-        factory: Callable[[str], Callable[[], Operator]],
+        factory: Callable[[], Operator],
         taker: DriverSink,
         **settings: Any,
     ) -> OperatorTransformation:
-        """End a line with an operator that sends records to an object in the driver.
-
-        :param factory: From the collector id to the operator's factory.
-        """
+        """End a line with an operator that sends records to an object in the driver."""
         collector_id = uuid.uuid4().hex
         self.driver_sinks[collector_id] = taker
-        return self.sink(name, source, factory(collector_id), collector_id=collector_id, **settings)
+        coordinator = partial(ResultCoordinator, collector_id, taker.exactly_once)
+        return self.sink(name, source, factory, coordinator=coordinator, collector_id=collector_id, **settings)
 
     def partition(self, source: Transformation, name: str, partitioning: Partitioning) -> PartitionTransformation:
         """Say how records travel. Only the last partitioning before an operator counts: a former one is skipped."""
@@ -139,6 +140,7 @@ class GraphBuilder:
             [source],
             output_type=source.output_type,
             factory=factory,
+            coordinator=LoopCoordinator,
             chaining="head",  # it outlives its input, which no operator inside a chain can
         )
         return self.add(node)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from firesteel.common import Configuration, TypeInformation
+from firesteel.common.options import SINK_COMMITTER_RETRIES
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
+from firesteel.model.coordinator import Coordinator
 from firesteel.model.output_tag import OutputTag
-from firesteel.model.source import DriverSource
+from firesteel.model.source import Boundedness, DriverSource
 from firesteel.plan.graph import (
     FeedbackTransformation,
     IterationTransformation,
@@ -26,11 +29,12 @@ from firesteel.plan.graph import (
 )
 from firesteel.plan.job_plan import (
     JobPlan,
-    PlannedCommitter,
-    PlannedIteration,
-    PlannedSource,
+    PlannedCoordinator,
 )
 from firesteel.plan.serialization import pickle_for_workers
+from firesteel.runtime.coordination.driver_sources import DriverSourceCoordinator
+from firesteel.runtime.coordination.sinks import SinkCoordinator
+from firesteel.runtime.coordination.sources import SourceCoordinator
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.layout import ChainedEdge, EdgeName, PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.partitioners import FORWARD, REBALANCE, Partitioning
@@ -97,14 +101,12 @@ class _Compiler:
         return JobPlan(
             name=settings.job_name,
             chains=self._plan_chains(chain_of, levels, chained, shuffled),
-            sources=self._plan_sources(chain_of),
-            committers=self._plan_committers(),
+            coordinators=self._plan_coordinators(chain_of, levels),
             configuration=self._configuration,
             batch_mode=settings.batch_mode,
             job_parameters=settings.job_parameters,
             serializers=settings.serializers,
             cached_files=settings.cached_files,
-            iterations=self._plan_iterations(),
             declared_tags={self._uids[node.id]: frozenset(node.declared_tags) for node in self._nodes},
         )
 
@@ -299,55 +301,51 @@ class _Compiler:
             seen[alike] += 1
         return names
 
-    def _plan_sources(self, chain_of: dict[int, int]) -> tuple[PlannedSource, ...]:
-        return tuple(
-            PlannedSource(
-                operator=node.id,
-                chain=chain_of[node.id],
-                uid=self._uids[node.id],
-                name=node.name,
-                parallelism=self._parallelism[node.id],
-                source=node.source,
-                alignment=node.watermark_strategy.alignment if node.watermark_strategy else None,
-                call_site=node.call_site,
-            )
-            for node in self._nodes
-            if isinstance(node, SourceTransformation)
-        )
-
-    def _plan_iterations(self) -> tuple[PlannedIteration, ...]:
-        heads = [node for node in self._nodes if isinstance(node, IterationTransformation)]
-        for head in heads:
-            if self._settings.batch_mode:
-                raise UnsupportedError(
-                    f"iterate() (at {head.call_site}) cannot run in BATCH mode, in which operators emit at the end of "
-                    "their input only, so that nothing could go round. Set the runtime mode STREAMING or AUTOMATIC"
+    def _plan_coordinators(self, chain_of: dict[int, int], levels: dict[int, int]) -> tuple[PlannedCoordinator, ...]:
+        """The operators' halves in the driver, in the order of levels."""
+        planned = []
+        for node in self._nodes:
+            factory = self._coordinator(node)
+            if factory is None:
+                continue
+            tails = node.feedback if isinstance(node, IterationTransformation) else ()
+            planned.append(
+                PlannedCoordinator(
+                    info=OperatorInfo(node.name, self._uids[node.id], node.call_site),
+                    level=levels[chain_of[node.id]],
+                    parallelism=self._parallelism[node.id],
+                    factory=factory,
+                    listens_to=tuple(self._uids[each.id] for each in (node, *tails)),
+                    bounded=not isinstance(node, SourceTransformation)
+                    or node.source.boundedness is Boundedness.BOUNDED,
                 )
-            if not head.feedback:
-                raise ProgramError(
-                    f"iterate() (at {head.call_site}) is not closed, so nothing goes round. Call close_with(stream)"
-                )
-        return tuple(
-            PlannedIteration(
-                operator=head.id,
-                uid=self._uids[head.id],
-                name=head.name,
-                call_site=head.call_site,
-                parallelism=self._parallelism[head.id],
             )
-            for head in heads
-        )
+        return tuple(sorted(planned, key=lambda each: each.level))
 
-    def _plan_committers(self) -> tuple[PlannedCommitter, ...]:
-        return tuple(
-            PlannedCommitter(
-                operator=node.id,
-                uid=self._uids[node.id],
-                factory=pickle_for_workers(node.committer_factory, f"operator {node.name!r}", node.call_site),
+    def _coordinator(self, node: PhysicalTransformation) -> Callable[[], Coordinator] | None:
+        if isinstance(node, SourceTransformation):
+            if isinstance(node.source, DriverSource):
+                return partial(DriverSourceCoordinator, node.source)
+            alignment = node.watermark_strategy.alignment if node.watermark_strategy else None
+            return partial(SourceCoordinator, node.source, alignment)
+        if isinstance(node, IterationTransformation):
+            self._check_loop(node)
+        assert isinstance(node, OperatorTransformation)
+        if node.committer_factory is None:
+            return node.coordinator
+        committer = pickle_for_workers(node.committer_factory, f"operator {node.name!r}", node.call_site)
+        return partial(SinkCoordinator, committer, self._configuration.get(SINK_COMMITTER_RETRIES))
+
+    def _check_loop(self, head: IterationTransformation) -> None:
+        if self._settings.batch_mode:
+            raise UnsupportedError(
+                f"iterate() (at {head.call_site}) cannot run in BATCH mode, in which operators emit at the end of "
+                "their input only, so that nothing could go round. Set the runtime mode STREAMING or AUTOMATIC"
             )
-            for node in self._nodes
-            if isinstance(node, OperatorTransformation) and node.committer_factory is not None
-        )
+        if not head.feedback:
+            raise ProgramError(
+                f"iterate() (at {head.call_site}) is not closed, so nothing goes round. Call close_with(stream)"
+            )
 
 
 def _key_types(edges: list[_ResolvedEdge]) -> dict[int, TypeInformation]:

@@ -6,34 +6,17 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 
 from firesteel.common import Configuration, JobClient
 from firesteel.errors import ConfigurationError
+from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
 
 _EXECUTORS = {
     "spark": "firesteel.execution.spark.executor:SparkExecutor",
     "in-process": "firesteel.execution.in_process:InProcessExecutor",
 }
-
-
-class DriverSink(Protocol):
-    """Takes the records of a sink that ends in the driver (``print``, ``execute_and_collect``).
-
-    Called from the driver's loop, once per subtask and epoch that has records, in order of subtasks, after the
-    epoch is complete. Records of an epoch that fails are never seen here.
-    """
-
-    exactly_once: bool
-    """With checkpoints on, records wait for the checkpoint after which they cannot come again. Otherwise they are seen
-    at once, and once more if the job goes back to a checkpoint before them."""
-
-    def accept(self, subtask: int, values: list[Any]) -> None:
-        """Take the records of one subtask."""
-
-    def finished(self, error: BaseException | None) -> None:
-        """The job has ended; ``error`` says why if it did not end well."""
 
 
 class Executor(ABC):

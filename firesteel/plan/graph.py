@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common import TypeInformation, WatermarkStrategy
+from firesteel.model.coordinator import Coordinator
 from firesteel.model.output_tag import OutputTag
+from firesteel.model.sink import Committer
 from firesteel.model.source import Boundedness, DriverSource, Source
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.partitioners import BROADCAST, HASH, Partitioning
@@ -83,8 +85,10 @@ class OperatorTransformation(PhysicalTransformation):
     factory: Callable[[], Operator] = field(kw_only=True)
     key_selectors: tuple[Callable[[Any], Any], ...] | None = None
     is_sink: bool = False
-    committer_factory: Callable[[], Any] | None = None
-    """For two-phase sinks: makes the committer, in the driver."""
+    coordinator: Callable[[], Coordinator] | None = None
+    """Makes the operator's half in the driver, if it has one."""
+    committer_factory: Callable[[], Committer] | None = None
+    """For two-phase sinks: makes the committer, in the driver, from a copy of the sink."""
     collector_id: str | None = None
     """For sinks whose records go to the driver (print, collect): under which name."""
 

@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common import Configuration
-from firesteel.common.watermark_strategy import WatermarkAlignment
-from firesteel.model.source import DriverSource, Source
+from firesteel.model.coordinator import Coordinator
+from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.layout import PlannedChain, PlannedEdge
 
 
 @dataclass(frozen=True)
-class PlannedSource:
-    """The driver's half of a source operator."""
+class PlannedCoordinator:
+    """The half of an operator that is in the driver.
 
-    operator: int
-    chain: int
-    uid: str
-    name: str
+    :param listens_to: The uids of the operators whose reports it gets, its own first.
+    :param bounded: Whether what comes in through the operator ends by itself.
+    """
+
+    info: OperatorInfo
+    level: int
     parallelism: int
-    source: Source | DriverSource
-    alignment: WatermarkAlignment | None = None
-    call_site: str = "-"
-
-
-@dataclass(frozen=True)
-class PlannedCommitter:
-    """The driver's half of a two-phase sink: the pickled factory of its committer."""
-
-    operator: int
-    uid: str
-    factory: bytes
-
-
-@dataclass(frozen=True)
-class PlannedIteration:
-    """The driver's half of a loop. ``operator`` is its head."""
-
-    operator: int
-    uid: str
-    name: str
-    call_site: str
-    parallelism: int
+    factory: Callable[[], Coordinator]
+    listens_to: tuple[str, ...]
+    bounded: bool = True
 
 
 @dataclass(frozen=True)
@@ -51,8 +34,8 @@ class JobPlan:
 
     name: str
     chains: tuple[PlannedChain, ...]
-    sources: tuple[PlannedSource, ...]
-    committers: tuple[PlannedCommitter, ...]
+    coordinators: tuple[PlannedCoordinator, ...]
+    """In the order of levels."""
     configuration: Configuration
     batch_mode: bool
     job_parameters: dict[str, str] = field(default_factory=dict)
@@ -60,7 +43,6 @@ class JobPlan:
     """The user's serializers by class."""
     cached_files: dict[str, str] = field(default_factory=dict)
     """Registered files: where they are on the driver's host, by name."""
-    iterations: tuple[PlannedIteration, ...] = ()
     declared_tags: dict[str, frozenset[str]] = field(default_factory=dict)
     """Operator uid -> the side outputs that the program has asked for, also where nothing in this job reads them."""
 
@@ -90,4 +72,4 @@ class JobPlan:
     @property
     def bounded(self) -> bool:
         """Whether all sources end by themselves."""
-        return all(source.source.boundedness.name == "BOUNDED" for source in self.sources)
+        return all(coordinator.bounded for coordinator in self.coordinators)

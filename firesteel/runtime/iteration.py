@@ -19,7 +19,7 @@ from firesteel.state import codec
 class LoopTask:
     """What the driver tells one subtask of a loop's head in an epoch.
 
-    :param chunks: The records that came back, as :meth:`IterationTail.take` packed them.
+    :param chunks: The records that came back, as :meth:`IterationTail.report` packed them.
     :param release: No record of the loop's input is on its way any more: the last watermark may pass.
     :param close: Nothing goes round any more: the head may end.
     """
@@ -37,8 +37,8 @@ class IterationHead(Operator):
     """
 
     def __init__(self) -> None:
-        self.input_ended = False
         self.keeps_open = True
+        self._input_ended = False
         self._released = False
         self._holds_last_watermark = False
 
@@ -50,10 +50,14 @@ class IterationHead(Operator):
         """Pass records on; keys end here, as behind every operator."""
         self.output.emit(RowBatch(batch.values, batch.timestamps))
 
-    def follow(self, task: LoopTask) -> None:
-        """Do what the driver has found out about the loop as a whole."""
-        self.keeps_open = not task.close
-        self._released = task.release
+    def on_order(self, order: LoopTask) -> None:
+        """Take what came back, before new input, and what the driver has found out about the loop as a whole."""
+        for chunk in order.chunks:
+            for batch in unpack(chunk):
+                self.records_read += len(batch)
+                self.process(batch)
+        self.keeps_open = not order.close
+        self._released = order.release
         if self._released and self._holds_last_watermark:
             self._holds_last_watermark = False
             super().advance_watermark(MAX_WATERMARK)
@@ -67,7 +71,11 @@ class IterationHead(Operator):
 
     def end_input(self, input_index: int) -> None:
         """From now on, records only come back."""
-        self.input_ended = True
+        self._input_ended = True
+
+    def report(self) -> bool:
+        """Whether the input has ended."""
+        return self._input_ended
 
     def snapshot(self) -> Any | None:
         """Whether the last watermark waits."""
@@ -75,25 +83,21 @@ class IterationHead(Operator):
 
 
 class IterationTail(Operator):
-    """The way back of a loop: gathers the records of an epoch for the head's next one.
+    """The way back of a loop: gathers the records of an epoch for the head's next one."""
 
-    :param head: The id of the head's operator.
-    """
-
-    def __init__(self, head: int) -> None:
-        self.head = head
+    def __init__(self) -> None:
         self._entries: list[tuple[list[Any], list[int] | None]] = []
 
     def process(self, batch: RowBatch) -> None:
         """Keep the records until the end of the epoch."""
         self._entries.append((batch.values, batch.timestamps))
 
-    def take(self) -> bytes | None:
+    def report(self) -> bytes | None:
         """What has come in this epoch, packed; None if nothing has."""
         entries, self._entries = self._entries, []
         return codec.dumps(entries) if entries else None
 
 
 def unpack(chunk: bytes) -> list[RowBatch]:
-    """The records of a chunk that :meth:`IterationTail.take` made."""
+    """The records of a chunk that :meth:`IterationTail.report` made."""
     return [RowBatch(values, timestamps) for values, timestamps in codec.loads(chunk)]

@@ -4,7 +4,8 @@ Operators are sans-io: batches, watermarks and "now" come in as arguments; batch
 
 Life of an operator instance: ``setup`` -> ``restore`` (if there is something to restore) -> ``open`` -> any number of
 ``process`` / ``advance_watermark`` / ``advance_processing_time`` / ``end_epoch`` / ``snapshot`` -> ``finish`` (all
-input has ended) -> ``close``.
+input has ended) -> ``close``. An operator with a half in the driver (``firesteel.model.coordinator``) is also given
+``on_order`` at the beginning of each epoch, and asked for its ``report`` at the end.
 """
 
 from __future__ import annotations
@@ -43,17 +44,29 @@ class Clock:
     :ivar previous_end: When the epoch before it ended. What had come until then has been seen.
     """
 
-    __slots__ = ("expired", "now", "previous_end")
+    __slots__ = ("expired", "now", "previous_end", "used_up")
 
     def __init__(self, now: int = 0) -> None:
         self.now = now
         self.previous_end = now
         self.expired: Callable[[], bool] = never
         """Whether the time of the epoch is used up: what can be continued in the next one should be."""
+        self.used_up: Callable[[], bool] = never
+        """The same for those who read input: also in epochs that have to finish whatever has come in."""
 
-    def begin_epoch(self, now: int, previous_end: int | None = None, expired: Callable[[], bool] | None = None) -> None:
-        """Stand at the beginning of an epoch."""
-        self.expired = expired or never
+    def begin_epoch(
+        self,
+        now: int,
+        previous_end: int | None = None,
+        used_up: Callable[[], bool] = never,
+        may_pause: bool = True,
+    ) -> None:
+        """Stand at the beginning of an epoch.
+
+        :param may_pause: Whether what has come in may be worked off in the next epoch.
+        """
+        self.used_up = used_up
+        self.expired = used_up if may_pause else never
         self.now = now
         self.previous_end = now if previous_end is None else previous_end
 
@@ -184,6 +197,12 @@ class Operator(ABC):
     cursor: Iterator[Any] | None = None
     """The iterator over the values of the batch in work: tells which record failed without any cost per record."""
 
+    records_read = 0
+    """Records that have come by other ways than the inputs: read by a source, or back through a loop."""
+    keeps_open = False
+    """Whether more may come by such a way: while it may, the chain of which this is the head does not end."""
+    reports_records = False
+    """Whether its reports are records that it was given: one that cannot be pickled is a failure of who made it."""
     takes_sorted_input = True
     """Whether keyed input may be sorted for it in BATCH mode."""
 
@@ -284,9 +303,19 @@ class Operator(ABC):
         """State of the operator that is neither keyed nor in the operator state store; small, plain data."""
         return None
 
-    def prepare_commit(self) -> list[Any]:
-        """For two-phase sinks: what the committer has to make visible for this checkpoint."""
-        return []
+    def on_order(self, order: Any) -> None:
+        """What the operator's coordinator in the driver says, before the records of the epoch.
+
+        An operator without inputs does its work of the epoch here.
+        """
+        raise TypeError(f"{type(self).__name__} takes no orders, but has got {order!r:.200}")
+
+    def report(self) -> Any | None:
+        """What the coordinator is told when the epoch has ended: a value that can be pickled; None for nothing.
+
+        Called in every epoch, after :meth:`end_epoch` and :meth:`snapshot`; also when the input has ended.
+        """
+        return None
 
     def checkpoint_complete(self, checkpoint_id: int) -> None:
         """A checkpoint that contains this operator's last snapshot is complete."""

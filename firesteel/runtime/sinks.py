@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
@@ -55,6 +56,14 @@ class SinkFunctionOperator(FunctionOperator):
             invoke(value, context)
 
 
+@dataclass
+class Prepared:
+    """What a subtask of a sink has prepared for a checkpoint."""
+
+    checkpoint_id: int
+    committables: list[Any]
+
+
 class SinkWriterOperator(Operator):
     """Writes to a two-phase sink; what is prepared in a checkpointed epoch is committed by the driver."""
 
@@ -62,6 +71,7 @@ class SinkWriterOperator(Operator):
         self._sink = sink
         self._writer: SinkWriter | None = None
         self._restored: list[Any] = []
+        self._prepared: Prepared | None = None
 
     def restore(self, states: list[Any]) -> None:
         """Keep the writers' states that are this subtask's: after rescaling, each state goes to one new subtask."""
@@ -92,13 +102,19 @@ class SinkWriterOperator(Operator):
         assert self._writer is not None
         self._writer.flush(end_of_input=True)
 
-    def prepare_commit(self) -> list[Any]:
-        """What the committer has to make visible."""
+    def before_snapshot(self, checkpoint_id: int) -> None:
+        """Let the writer prepare what the committer has to make visible."""
         assert self._writer is not None
-        committables = list(self._writer.prepare_commit())
+        committables = list(self._writer.prepare_commit(checkpoint_id))
         for committable in committables:
             _refuse_unpicklable(committable)
-        return committables
+        if committables:
+            self._prepared = Prepared(checkpoint_id, committables)
+
+    def report(self) -> Prepared | None:
+        """What was prepared in this epoch."""
+        prepared, self._prepared = self._prepared, None
+        return prepared
 
     def snapshot(self) -> Any | None:
         """The writer's state."""
@@ -125,14 +141,15 @@ def _refuse_unpicklable(committable: Any) -> None:
 
 
 class CollectOperator(Operator):
-    """Sends records to the driver, with the control row of the epoch: seen once, and only if the epoch holds.
+    """Sends records to the driver, in its report of the epoch: seen once, and only if the epoch holds.
 
     :param convert: What to send instead of a record (for ``print`` its line). Done here and not in the driver: here an
         error names the operator and the record.
     """
 
-    def __init__(self, collector_id: str, convert: Callable[[Any], Any] | None = None) -> None:
-        self.collector_id = collector_id
+    reports_records = True
+
+    def __init__(self, convert: Callable[[Any], Any] | None = None) -> None:
         self._convert = convert
         self._values: list[Any] = []
 
@@ -144,7 +161,7 @@ class CollectOperator(Operator):
             self.cursor = iter(batch.values)
             self._values.extend(map(self._convert, self.cursor))
 
-    def take(self) -> list[Any]:
+    def report(self) -> list[Any] | None:
         """What has come in this epoch."""
         values, self._values = self._values, []
-        return values
+        return values or None

@@ -28,6 +28,7 @@ class SourceTask:
     :param events: For sources read in the driver: the pickled entries of :class:`SourceEvents`.
     :param max_records: Stop after about so many records.
     :param held_back: The splits that are this subtask's, and must wait for others in event time.
+    :param drain: The job stops for good: the last watermark follows what is read.
     """
 
     splits: list[tuple[SourceSplit, Any]] = field(default_factory=list)
@@ -35,6 +36,7 @@ class SourceTask:
     events: bytes | None = None
     max_records: int = 0
     held_back: list[str] = field(default_factory=list)
+    drain: bool = False
 
 
 @dataclass
@@ -54,7 +56,7 @@ class SourceReport:
 
 
 class SourceOperator(Operator):
-    """Reads a source; None stands for one that the driver reads. ``read`` is called once per epoch."""
+    """Reads a source; None stands for one that the driver reads. It reads once per epoch, when its order comes."""
 
     def __init__(self, source: Source | None, strategy: WatermarkStrategy | None, ingestion_time: bool = False) -> None:
         self._source = source
@@ -66,7 +68,8 @@ class SourceOperator(Operator):
         self._ended_splits: set[str] = set()
         self._newest = MIN_WATERMARK
         self._batch_records = 0
-        self.ended = False
+        self._report: SourceReport | None = None
+        self.keeps_open = True
 
     def setup(self, context: OperatorContext) -> None:
         """Remember how large batches may be."""
@@ -90,15 +93,26 @@ class SourceOperator(Operator):
         """A source has no input."""
         raise TypeError("a source has no input")
 
-    def read(self, task: SourceTask, expired: Callable[[], bool]) -> SourceReport:
-        """Read what the driver asks for; ``expired`` tells when the epoch's time is used up."""
+    def on_order(self, order: SourceTask) -> None:
+        """Read what the driver asks for, until the epoch's time is used up."""
+        self._report = report = self._read(order)
+        self.records_read += report.records
+        if order.drain and self.keeps_open:
+            self.output.emit_watermark(MAX_WATERMARK)
+
+    def report(self) -> SourceReport | None:
+        """What was read in this epoch."""
+        report, self._report = self._report, None
+        return report
+
+    def _read(self, task: SourceTask) -> SourceReport:
         report = SourceReport()
         if task.events is not None:
             self._replay(codec.loads(task.events), report)
         else:
-            self._read_splits(task, expired, report)
+            self._read_splits(task, self.context.clock.used_up, report)
         if task.complete and all(done for _, done in report.positions.values()):
-            self.ended = True
+            self.keeps_open = False
             self.output.emit_watermark(MAX_WATERMARK)
         else:
             idle = self._reader is None and self.output.idle

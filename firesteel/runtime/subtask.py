@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,14 +16,11 @@ from firesteel.runtime.batch import END, IDLE, RowBatch
 from firesteel.runtime.declared_rows import NamingOutput
 from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emitter, unpicklable
 from firesteel.runtime.input_gate import Channel, InputGate
-from firesteel.runtime.iteration import IterationHead, IterationTail, LoopTask, unpack
 from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, never
 from firesteel.runtime.partitioners import BROADCAST, FORWARD
 from firesteel.runtime.remarks import Remarks
-from firesteel.runtime.sinks import CollectOperator
 from firesteel.runtime.sorted_input import SortedInput
-from firesteel.runtime.source import SourceOperator, SourceReport, SourceTask
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend
@@ -65,8 +62,6 @@ class EpochRequest:
     """A checkpoint that has been completed since the last epoch."""
     time_budget_ms: int = 1000
     """How long sources may read."""
-    loops: dict[int, dict[int, LoopTask]] = field(default_factory=dict)
-    """Head of a loop -> subtask -> what came back, and whether the loop ends."""
 
 
 @dataclass
@@ -75,15 +70,9 @@ class SubtaskReport:
 
     level: int
     subtask: int
-    sources: dict[int, SourceReport] = field(default_factory=dict)
+    messages: dict[str, bytes] = field(default_factory=dict)
+    """Operator uid -> what it reports to its coordinator, packed."""
     snapshots: dict[str, OperatorSnapshot] = field(default_factory=dict)
-    committables: dict[str, list[Any]] = field(default_factory=dict)
-    collected: dict[str, bytes] = field(default_factory=dict)
-    """Collector -> the packed records for the driver."""
-    feedback: dict[int, list[bytes]] = field(default_factory=dict)
-    """Head of a loop -> packed records that go back to the head's subtask of the same number."""
-    loop_inputs_ended: dict[int, bool] = field(default_factory=dict)
-    """Head of a loop -> whether its input has ended."""
     next_timer: int | None = None
     ended_chains: list[int] = field(default_factory=list)
     sent: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -258,24 +247,12 @@ class ChainInstance:
             if self._sorted is None or link is not self.head:  # sorted input: at the end of each key
                 link.call(link.operator.advance_processing_time, now)
 
-    def read_source(self, task: SourceTask, expired: Callable[[], bool], drain: bool) -> SourceReport:
-        """Let the source at the head read."""
-        source = self.head.operator
-        assert isinstance(source, SourceOperator)
-        report: SourceReport = self.head.call(source.read, task, expired)
-        if drain and not source.ended:
-            self.head.call(source.output.emit_watermark, MAX_WATERMARK)
-        self.head.records_in += report.records
-        return report
-
-    def follow_loop(self, task: LoopTask) -> None:
-        """Let the head of a loop take what came back; it comes before new input."""
-        head = self.head.operator
-        assert isinstance(head, IterationHead)
-        for chunk in task.chunks:
-            for batch in unpack(chunk):
-                self.head.receive(batch)
-        self.head.call(head.follow, task)
+    def take_orders(self, orders: Mapping[str, Any]) -> None:
+        """Give the operators their orders, the last one first: the head may begin to emit with its own."""
+        for link in reversed(list(self.links.values())):
+            uid = link.operator.context.info.uid
+            if uid in orders:
+                link.call(link.operator.on_order, orders[uid])
 
     def receive(self, rows: list[ChunkRow]) -> None:
         """Take the chunks of all channels, in the fixed order of channels."""
@@ -346,11 +323,7 @@ class ChainInstance:
                 self.head.call(self.head.operator.end_input, index)
 
     def _all_input_ended(self) -> bool:
-        head = self.head.operator
-        if isinstance(head, SourceOperator):
-            return head.ended
-        keeps_open = isinstance(head, IterationHead) and head.keeps_open
-        return self.gate.all_ended and not keeps_open and not self._waits_for_its_end()
+        return self.gate.all_ended and not self.head.operator.keeps_open and not self._waits_for_its_end()
 
     def _waits_for_its_end(self) -> bool:
         """Whether the head has more to do, after all of its input has come, than one epoch has time for."""
@@ -362,13 +335,10 @@ class ChainInstance:
             self.head.advance_watermark(MAX_WATERMARK)
 
     def snapshot(self, request: EpochRequest, report: SubtaskReport) -> None:
-        """Add committables and, unless the chain has ended, the state of all operators to the report."""
+        """Have all operators prepare for a checkpoint; unless the chain has ended, add their state to the report."""
         for link in self.links.values():
             operator, context = link.operator, link.operator.context
             link.call(operator.before_snapshot, request.checkpoint_id)
-            committables = link.call(operator.prepare_commit)
-            if committables:
-                report.committables[context.info.uid] = committables
             if self.ended:
                 continue
             report.snapshots[context.info.uid] = OperatorSnapshot(
@@ -402,23 +372,16 @@ class ChainInstance:
                 backend.forget_deltas()
 
     def report(self, report: SubtaskReport) -> None:
-        """Add timers, collected records and metrics to the report."""
+        """Add timers, what operators report to the driver, and metrics."""
         for planned in self.layout.operators:
             link = self.links[planned.id]
             operator = link.operator
             timer = None if self._sorted is not None and link is self.head else operator.next_processing_timer()
             if timer is not None and (report.next_timer is None or timer < report.next_timer):
                 report.next_timer = timer
-            if isinstance(operator, CollectOperator):
-                values = operator.take()
-                if values:
-                    report.collected[operator.collector_id] = self._packed(planned.id, values)
-            elif isinstance(operator, IterationTail):
-                chunk = link.call(operator.take)
-                if chunk is not None:
-                    report.feedback.setdefault(operator.head, []).append(chunk)
-            elif isinstance(operator, IterationHead):
-                report.loop_inputs_ended[planned.id] = operator.input_ended
+            message = link.call(operator.report)
+            if message is not None:
+                report.messages[planned.info.uid] = self._packed(planned.id, link, message)
             if operator.context.operator_state.has_union_state:
                 report.union_state.append(planned.info.uid)
             report.metrics[planned.info.uid] = self._metrics(planned, link)
@@ -437,20 +400,23 @@ class ChainInstance:
         remarks.undeclared += [(info, tag) for tag in sorted(output.undeclared)]
         output.undeclared.clear()
 
-    def _packed(self, collector: int, values: list[Any]) -> bytes:
-        """Records for the driver as bytes; one that cannot be pickled is the failure of the operator that made it."""
+    def _packed(self, operator: int, link: ChainLink, message: Any) -> bytes:
+        """A report as bytes; what cannot be pickled is the failure of the operator that made it."""
+        if not link.operator.reports_records:
+            packed: bytes = link.call(codec.dumps, message)
+            return packed
         try:
-            return codec.dumps(values)
+            return codec.dumps(message)
         except Exception as error:
-            makers = [edge.operator for edge in self.layout.chained_edges if edge.target == collector]
-            maker = self.links[(makers or [collector])[0]].operator.context.info
-            raise unpicklable(maker, values, error) from error
+            makers = [edge.operator for edge in self.layout.chained_edges if edge.target == operator]
+            maker = self.links[(makers or [operator])[0]].operator.context.info
+            raise unpicklable(maker, message, error) from error
 
     def _metrics(self, planned: PlannedOperator, link: ChainLink) -> dict[str, Any]:
         context, output = link.operator.context, link.operator.output
         keyed = context.keyed_state
         return {
-            "numRecordsIn": link.records_in,
+            "numRecordsIn": link.records_in + link.operator.records_read,
             "numRecordsOut": output.records_out,
             "currentInputWatermark": link.operator.watermark,
             "currentOutputWatermark": output.watermark,
@@ -523,13 +489,16 @@ class LevelSubtask:
         self,
         request: EpochRequest,
         rows: Iterable[ChunkRow],
-        source_tasks: dict[int, SourceTask],
+        orders: Mapping[str, Any],
         attempt: str,
         expired: Callable[[], bool],
     ) -> tuple[list[ChunkRow], SubtaskReport]:
-        """Run one epoch: all input of this subtask in, everything that leaves it out."""
+        """Run one epoch: all input of this subtask in, everything that leaves it out.
+
+        :param orders: Operator uid -> what its coordinator says.
+        """
         may_pause = not (self._batch_mode or request.drain)  # a drain fires everything before the savepoint
-        self._clock.begin_epoch(request.now, request.previous_end, expired if may_pause else None)
+        self._clock.begin_epoch(request.now, request.previous_end, expired, may_pause)
         report = SubtaskReport(self.level, self.index)
         by_chain = self._sort(rows, report)
         if not self._opened:
@@ -539,7 +508,7 @@ class LevelSubtask:
             if request.completed_checkpoint is not None and not chain.ended:
                 for link in chain.links.values():
                     link.call(link.operator.checkpoint_complete, request.completed_checkpoint)
-            self._run_chain(chain, request, by_chain[chain.layout.id], source_tasks, expired, report)
+            self._run_chain(chain, request, by_chain[chain.layout.id], orders, report)
             for emitter in chain.emitters:
                 produced.extend(emitter.take_rows(attempt))
         for row in produced:
@@ -555,37 +524,28 @@ class LevelSubtask:
         chain: ChainInstance,
         request: EpochRequest,
         rows: list[ChunkRow],
-        source_tasks: dict[int, SourceTask],
-        expired: Callable[[], bool],
+        orders: Mapping[str, Any],
         report: SubtaskReport,
     ) -> None:
         if not chain.ended:
-            self._run_open_chain(chain, request, rows, source_tasks, expired, report)
+            self._run_open_chain(chain, request, rows, orders, report)
         chain.report(report)
         if chain.ended:
             report.ended_chains.append(chain.layout.id)
 
-    @staticmethod
     def _run_open_chain(
+        self,
         chain: ChainInstance,
         request: EpochRequest,
         rows: list[ChunkRow],
-        source_tasks: dict[int, SourceTask],
-        expired: Callable[[], bool],
+        orders: Mapping[str, Any],
         report: SubtaskReport,
     ) -> None:
         chain.go_on()
         chain.advance_processing_time(request.now)
-        head = chain.layout.operators[0]
-        if head.inputs == 0:
-            report.sources[head.id] = chain.read_source(
-                source_tasks.get(head.id) or SourceTask(), expired, request.drain
-            )
-        else:
-            if head.id in request.loops:
-                chain.follow_loop(request.loops[head.id][report.subtask])
-            chain.receive(rows)
-        chain.end_epoch(request.now, expired)
+        chain.take_orders(orders)
+        chain.receive(rows)
+        chain.end_epoch(request.now, self._clock.used_up)
         if request.take_snapshot or chain.ended:
             chain.snapshot(request, report)
         if not request.keep_deltas:

@@ -28,7 +28,7 @@ from firesteel.state import codec
 from firesteel.state.filesystem import FileStore, file_store
 from firesteel.state.snapshots import OperatorRestore, OperatorSnapshot, decode, restore_of
 
-FORMAT = 1
+FORMAT = 2
 _STATE = "state"
 _PREFIX = "chk-"
 _METADATA = "_metadata"
@@ -62,9 +62,9 @@ class Manifest:
     :param kind: ``checkpoint`` or ``savepoint``.
     :param timestamp: When it was started, in milliseconds.
     :param operators: By operator uid.
-    :param driver: What the driver goes on from: source splits and positions, by uid.
-    :param committables: By sink uid: output that has to be made visible. It may have been already: committing again
-        changes nothing.
+    :param driver: What the coordinators in the driver go on from, by kind and operator uid: splits and positions of
+        sources, records on their way back in loops, output that has to be made visible. It may have been already:
+        committing again changes nothing.
     """
 
     kind: str
@@ -72,8 +72,7 @@ class Manifest:
     job_name: str
     timestamp: int
     operators: dict[str, OperatorFiles] = field(default_factory=dict)
-    driver: dict[str, Any] = field(default_factory=dict)
-    committables: dict[str, list[Any]] = field(default_factory=dict)
+    driver: dict[str, dict[str, Any]] = field(default_factory=dict)
     state_bytes: int = 0
     """The size of the state files that were written for it."""
     directory: str = ""
@@ -91,7 +90,6 @@ class Manifest:
                 "state_bytes": self.state_bytes,
                 "operators": {uid: asdict(files) for uid, files in self.operators.items()},
                 "driver": _pack(self.driver),
-                "committables": _pack(self.committables),
             },
             indent=1,
         ).encode()
@@ -121,7 +119,6 @@ class Manifest:
             raw["timestamp"],
             operators,
             _unpack(raw["driver"]),
-            _unpack(raw["committables"]),
             raw["state_bytes"],
         )
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from firesteel.connectors.files.writer import FileCommitter, FileWriter
 from firesteel.execution import driver
-from firesteel.execution.checkpoints import CheckpointCoordinator
-from firesteel.execution.sources import SourceCoordinator
+from firesteel.runtime.coordination.sinks import SinkCoordinator
+from firesteel.runtime.coordination.sources import SourceCoordinator
 from firesteel.runtime.subtask import ChainInstance
 from firesteel.state.store import CheckpointStore
 from firesteel.testing import InjectedFailure
@@ -54,7 +54,7 @@ STEPS = {
     "sweep": Step(CheckpointStore, "delete_state", may_raise=False),
     "savepoint": Step(driver, "write_savepoint", _RENAME, calls=1),
     "end": Step(CheckpointStore, "delete_everything", (CheckpointStore, "delete_state"), calls=1, may_raise=False),
-    "recommit": Step(CheckpointCoordinator, "commit_again", calls=1, may_raise=False),
+    "recommit": Step(SinkCoordinator, "restore", calls=1, may_raise=False),
     "load": Step(CheckpointStore, "load", calls=4),
 }
 """In the order of an epoch: a record is written; the sink prepares its output; operators give their snapshots; state

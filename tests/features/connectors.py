@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.datastream import RuntimeContext
-from firesteel.model.sink import Committer, Sink, SinkWriter, WriterContext
+from firesteel.model.sink import CommitRequest, Committer, Sink, SinkWriter, WriterContext
 from firesteel.model.source import (
     Boundedness,
     ReaderContext,
@@ -95,7 +95,7 @@ class _PendingRecords(SinkWriter):
     def write(self, value: Any, context: WriterContext) -> None:
         self._pending.append(value)
 
-    def prepare_commit(self) -> Sequence[Any]:
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
         pending, self._pending = self._pending, []
         return pending
 
@@ -104,8 +104,8 @@ class _FileCommitter(Committer):
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def commit(self, committables: Sequence[Any]) -> None:
-        append_lines(self._path, [list(committables)])
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        append_lines(self._path, [[request.committable for request in requests]])
 
 
 def append_lines(path: Path, values: Sequence[Any]) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from firesteel.datastream import RuntimeContext
 from firesteel.datastream.connectors.base import (
+    CommitRequest,
     Committer,
     Sink,
     SinkWriter,
@@ -71,9 +72,9 @@ class _FailingWriter(SinkWriter):
     def flush(self, end_of_input: bool) -> None:
         self._writer.flush(end_of_input)
 
-    def prepare_commit(self) -> Sequence[Any]:
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
         self._written, self._prepared = 0, self._prepared + 1
-        return self._writer.prepare_commit()
+        return self._writer.prepare_commit(checkpoint_id)
 
     def snapshot(self) -> Any | None:
         if self._prepared > 1:
@@ -90,14 +91,14 @@ class _FailingCommitter(Committer):
         self._committer = sink.sink.create_committer()
         self._commits = 0
 
-    def commit(self, committables: Sequence[Any]) -> None:
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
         assert self._committer is not None
         self._commits += 1
         if self._commits == 1:
-            self._committer.commit(committables)
+            self._committer.commit(requests)
             return
         self._sink.reached("before the commit")
-        for number, each in enumerate(committables):
+        for number, each in enumerate(requests):
             if number == 1:
                 self._sink.reached("within the commit")
             self._committer.commit([each])

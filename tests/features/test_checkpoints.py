@@ -23,6 +23,7 @@ from firesteel.datastream import (
     StreamExecutionEnvironment,
 )
 from firesteel.datastream.connectors.base import (
+    CommitRequest,
     Committer,
     Sink,
     SinkWriter,
@@ -38,10 +39,10 @@ from firesteel.datastream.functions import (
 from firesteel.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from firesteel.errors import CheckpointError, ConfigurationError, JobFailedError
 from firesteel.execution import snapshot_writer
-from firesteel.execution.checkpoints import CheckpointCoordinator
+from firesteel.execution.coordinators import Coordinators, JobServices
 from firesteel.model.source import Boundedness, ReadResult, Source, SourceReader, SourceSplit, SplitEnumerator
 from firesteel.state.filesystem import LocalFileStore
-from firesteel.state.store import CheckpointStore
+from firesteel.state.store import CheckpointStore, Manifest
 from firesteel.state_processor import SavepointReader
 from firesteel.testing import CRASH, EPOCH_CUT, ManualClock, processing_time, use_clock
 from tests.features.executors import MakeEnv, collect, on_both
@@ -528,7 +529,7 @@ class _NotingWriter(SinkWriter):
     def write(self, value: Any, context: WriterContext) -> None:
         self._records.append(value)
 
-    def prepare_commit(self) -> Sequence[Any]:
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
         prepared, self._records = self._records, []
         return prepared
 
@@ -537,8 +538,8 @@ class _NotingCommitter(Committer):
     def __init__(self, sink: NotingSink) -> None:
         self._sink = sink
 
-    def commit(self, committables: Sequence[Any]) -> None:
-        note(self._sink.path, f"{self._sink.name} {max(committables)}")
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        note(self._sink.path, f"{self._sink.name} {max(request.committable for request in requests)}")
 
 
 class Numbers(Source):
@@ -620,12 +621,12 @@ class _FailingCommitter(_NotingCommitter):
         super().__init__(sink)
         self._first, self._failures = True, iter(range(sink.times))
 
-    def commit(self, committables: Sequence[Any]) -> None:
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
         if not self._first:
             for _ in self._failures:
                 raise ConnectionError("the database is away")
         self._first = False
-        super().commit(committables)
+        super().commit(requests)
 
 
 @pytest.mark.feature("EO-02", "RR-01")
@@ -660,17 +661,16 @@ def test_a_commit_that_fails_names_sink_committable_and_the_way_out(make_env: Ma
 def test_output_of_a_sink_that_is_gone_is_left_alone_with_a_warning(
     make_env: MakeEnv, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whether it was to be committed or aborted."""
+    """Whether it was to be committed or aborted, and however often."""
     env = make_env(1, checkpointing(tmp_path))
     env.from_collection([1]).sink_to(NotingSink("one", tmp_path / "journal")).uid("here")
-    coordinator = CheckpointCoordinator(
-        env._compile(env.graph.graph, None), every_epoch=False, clock=checkpoint_each_epoch()
-    )
-    coordinator._uncommitted = {"gone": [{"file": "a"}], "here": [1]}
-    coordinator.commit_rest()
-    coordinator._uncommitted = {"gone": [{"file": "b"}]}
-    coordinator.roll_back()
-    coordinator.close(finished=False, cancelled=False)
+    services = JobServices({}, wake=lambda: None, make_room=lambda: None, replays=True)
+    coordinators = Coordinators(env._compile(env.graph.graph, None), services)
+    stored = {"sinks": {"gone": {7: [{"file": "a"}]}, "here": {7: [1]}}}
+    coordinators.restore(Manifest("checkpoint", 7, "job", 0, driver=stored))
+    coordinators.roll_back(6)
+    coordinators.restore(Manifest("checkpoint", 6, "job", 0, driver={"sinks": {"gone": {6: [{"file": "b"}]}}}))
+    coordinators.close()
     assert (tmp_path / "journal").read_text().split() == ["one", "1"]
     (warning,) = [record.getMessage() for record in caplog.records if "'gone'" in record.getMessage()]
     assert "this program has no such sink" in warning

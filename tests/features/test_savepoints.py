@@ -286,7 +286,7 @@ def test_an_archive_of_savepoints(make_env: MakeEnv, tmp_path: Path) -> None:
     archive = list_snapshots(str(tmp_path))
     assert {each.path for each in archive} == set(paths)
     for each in archive:
-        assert (each.id, each.kind, each.format) == (Path(each.path).name, "savepoint", 1)
+        assert (each.id, each.kind, each.format) == (Path(each.path).name, "savepoint", 2)
         assert each.size == sum(file.stat().st_size for file in (Path(each.path) / "state").iterdir())
         assert each.job_name
         assert each.missing == ()

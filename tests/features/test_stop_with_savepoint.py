@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from firesteel.common import JobClient
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.datastream.connectors.base import Committer, Sink, SinkWriter
+from firesteel.datastream.connectors.base import CommitRequest, Committer, Sink, SinkWriter
 from firesteel.errors import CommitError
 from firesteel.state.store import CheckpointStore
 from firesteel.testing import InjectedFailure
@@ -28,13 +29,13 @@ class FailingCommits(Committer):
         self._inner = inner
         self._mark = mark
 
-    def commit(self, committables: list[Any]) -> None:
-        self._inner.commit(committables)
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        self._inner.commit(requests)
         if self._mark.exists():
             self._mark.unlink()
             raise InjectedFailure("after the commit")
 
-    def abort(self, committables: list[Any]) -> None:
+    def abort(self, committables: Sequence[Any]) -> None:
         self._inner.abort(committables)
 
 

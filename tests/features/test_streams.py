@@ -115,11 +115,12 @@ def test_one_job_has_several_sources_and_sinks_under_one_checkpoint(make_env: Ma
     assert rows["sink-b"] == expected["b"]
     assert sorted(rows["sink-all"]) == sorted(expected["a"] + expected["b"])
     store = CheckpointStore(str(tmp_path / "checkpoints"))
-    checkpoints = [store.read_checkpoint(number).committables for number in store.checkpoint_ids()]
+    checkpoints = [store.read_checkpoint(number) for number in store.checkpoint_ids()]
     assert checkpoints
-    for committables in checkpoints:
-        both = committables.get("sink-a", []) + committables.get("sink-b", [])
-        assert sorted(committables.get("sink-all", [])) == sorted(both)
+    for checkpoint in checkpoints:
+        prepared = checkpoint.driver.get("sinks", {})
+        of = {uid: prepared.get(uid, {}).get(checkpoint.checkpoint_id, []) for uid in sinks}
+        assert sorted(of["sink-all"]) == sorted(of["sink-a"] + of["sink-b"])
 
 
 @pytest.mark.feature("DS-04")

@@ -61,6 +61,7 @@ __all__ = [
     "CHECKPOINT_MIN_PAUSE",
     "CHECKPOINT_MAX_CONCURRENT",
     "CHECKPOINT_TOLERABLE_FAILURES",
+    "SINK_COMMITTER_RETRIES",
     "CHECKPOINT_RETENTION",
     "CHECKPOINT_UNALIGNED",
     "CHECKPOINT_INCREMENTAL",
@@ -385,6 +386,13 @@ CHECKPOINT_TOLERABLE_FAILURES = ConfigOption(
     _COUNT,
     0,
     "How many checkpoints in a row may fail before the job does.",
+    _GROUP,
+)
+SINK_COMMITTER_RETRIES = ConfigOption(
+    "sink.committer.retries",
+    _COUNT,
+    10,
+    "How often a sink may put off committing its output, a second at a time, before the job fails.",
     _GROUP,
 )
 CHECKPOINT_RETENTION = ConfigOption(

@@ -235,7 +235,6 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     *_rules("Spark, pyarrow and fsspec open files, with settings of their own", "fs.", "gs."),
     *_rules("pyarrow opens s3:// with what the environment says; only the options above can be set here", "s3."),
     *_rules("results are collected by the driver with each epoch", "collect-sink."),
-    *_rules("a commit that fails is tried again when the job is restarted", "sink.committer."),
     *_rules("a source is read within its epoch; there is no queue between threads", "source.reader."),
     *_rules("a timer that is running when its job is cancelled ends with its process", "task.cancellation.timers."),
     *_rules("a timer that is running when its job is cancelled ends with its process", "timerservice."),

@@ -18,7 +18,7 @@ from firesteel.connectors.files.staging import HIDDEN_FOLDER, SinkRun, Staging
 from firesteel.connectors.files.storage import open_storage
 from firesteel.errors import CheckpointError, CommitError, ProgramError, StateMigrationError
 from firesteel.model.functions import RuntimeContext
-from firesteel.model.sink import Committer, SinkWriter, WriterContext
+from firesteel.model.sink import CommitRequest, Committer, SinkWriter, WriterContext
 
 __all__ = ["FileCommitter", "FileSinkSettings", "FileWriter", "UnfinishedFiles"]
 
@@ -218,7 +218,7 @@ class FileWriter(SinkWriter):
         """Notice the end: nothing is held back then."""
         self._ended = self._ended or end_of_input
 
-    def prepare_commit(self) -> Sequence[dict[str, Any]]:
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[dict[str, Any]]:
         """Close all files; those that need not wait to be joined can be shown."""
         for bucket in list(self._parts):
             self._close_part(bucket)
@@ -312,10 +312,11 @@ class FileCommitter(Committer):
         self._storage, self._base = open_storage(settings.base_path)
         self._run = settings.run
 
-    def commit(self, committables: Sequence[dict[str, Any]]) -> None:
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
         """Move the files that have not been moved yet."""
-        for each in committables:
-            pending, final = each["pending"], each["final"]
+        for request in requests:
+            each = request.committable
+            pending, final = each["pending"], self._place(each["final"])
             size = self._storage.size(pending)
             if size is not None:
                 try:
@@ -325,13 +326,19 @@ class FileCommitter(Committer):
                         f"{pending} cannot be moved to {final}: {error.strerror or error}. Remove what is in the way "
                         "(a file where a folder should be, missing permissions, a full disk)"
                     ) from error
-            elif self._storage.size(final) is None:
+            elif self._storage.size(final) is not None:
+                request.already_committed()
+            else:
                 # Shown before, then taken away by whoever reads them: the usual way to consume a directory.
                 log.warning(
                     "neither %s nor %s is there: it must have been consumed after an earlier commit", pending, final
                 )
             for path in each["obsolete"]:
                 self._storage.delete(path)
+
+    def _place(self, final: str) -> str:
+        """Where a complete file goes to."""
+        return final
 
     def _show(self, pending: str, final: str, size: int, expected: int) -> None:
         if size != expected:
@@ -358,9 +365,8 @@ class FileCommitter(Committer):
 class UnfinishedFiles(FileCommitter):
     """Moves files to their folders, but leaves them hidden there: nothing has made them final."""
 
-    def commit(self, committables: Sequence[dict[str, Any]]) -> None:
-        """Move the files that have not been moved yet."""
-        super().commit([{**each, "final": _hidden(each["final"])} for each in committables])
+    def _place(self, final: str) -> str:
+        return _hidden(final)
 
 
 def _hidden(path: str) -> str:

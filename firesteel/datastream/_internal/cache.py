@@ -17,6 +17,7 @@ from firesteel.plan.graph import (
     Transformation,
 )
 from firesteel.runtime.basic import MapOperator
+from firesteel.runtime.coordination.results import ResultCoordinator
 from firesteel.runtime.process import ProcessOperator
 from firesteel.runtime.sinks import CollectOperator
 
@@ -52,7 +53,8 @@ class Cache:
             OperatorTransformation,
             "Sink: Cache",
             [stamp],
-            factory=partial(CollectOperator, collector_id),
+            factory=CollectOperator,
+            coordinator=partial(ResultCoordinator, collector_id, CacheSink.exactly_once),
             is_sink=True,
             collector_id=collector_id,
             **place,

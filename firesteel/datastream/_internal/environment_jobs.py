@@ -18,9 +18,10 @@ from firesteel.datastream._internal.hints import ON_ENVIRONMENT, StreamHints
 from firesteel.datastream.execution_mode import RuntimeExecutionMode
 from firesteel.datastream.time_characteristic import TimeCharacteristic
 from firesteel.errors import FiresteelError, ProgramError, interrupted
+from firesteel.model.sink import DriverSink
 from firesteel.plan.builder import GraphBuilder
 from firesteel.plan.compiler import CompileSettings, compile_graph
-from firesteel.plan.executor import DriverSink, executor_for
+from firesteel.plan.executor import executor_for
 from firesteel.plan.explain import execution_plan_json, explain_text
 from firesteel.plan.graph import IterationTransformation, OperatorTransformation, PhysicalTransformation, StreamGraph
 from firesteel.plan.job_plan import JobPlan

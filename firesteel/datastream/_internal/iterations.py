@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, TypeVar
 
 from firesteel.datastream._internal import arguments
@@ -32,7 +31,7 @@ class Loop(AnyStream[S]):
                 f"close_with: the stream {feedback_stream.get_name()!r} was not made from this iteration "
                 f"(made at {self._head.call_site}), so feeding it back makes no loop. Use union() to add other records."
             )
-        self._graph.feedback(self._head, feedback_stream.get_transformation(), partial(IterationTail, self._head.id))
+        self._graph.feedback(self._head, feedback_stream.get_transformation(), IterationTail)
         return feedback_stream
 
 

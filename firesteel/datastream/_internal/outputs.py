@@ -18,8 +18,7 @@ from firesteel.datastream._internal.sink import DataStreamSink
 from firesteel.datastream._internal.stream import AnyStream, S
 from firesteel.model.functions import SinkFunction
 from firesteel.model.functions.adapt import as_sink_function
-from firesteel.model.sink import Sink
-from firesteel.plan.executor import DriverSink
+from firesteel.model.sink import DriverSink, Sink
 from firesteel.plan.graph import OperatorTransformation, Transformation
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.sinks import CollectOperator, SinkFunctionOperator, SinkWriterOperator
@@ -167,7 +166,7 @@ class StreamOutputs(AnyStream[S]):
         return self._graph.collecting_sink(
             name,
             self.get_transformation() if node is None else node,
-            lambda collector_id: partial(CollectOperator, collector_id, convert),
+            partial(CollectOperator, convert),
             sink,
             parallelism=parallelism,
         )

@@ -2,7 +2,8 @@
 
 from firesteel.connectors.base import DeliveryGuarantee, StreamTransformer, SupportsPreprocessing
 from firesteel.connectors.two_phase import TwoPhaseCommitSinkFunction
-from firesteel.model.sink import Committer, Sink, SinkWriter, WriterContext
+from firesteel.model.coordinator import Coordinator, CoordinatorContext
+from firesteel.model.sink import CommitRequest, Committer, Sink, SinkWriter, WriterContext
 from firesteel.model.source import (
     Boundedness,
     DriverReader,
@@ -18,7 +19,10 @@ from firesteel.model.source import (
 
 __all__ = [
     "Boundedness",
+    "CommitRequest",
     "Committer",
+    "Coordinator",
+    "CoordinatorContext",
     "DeliveryGuarantee",
     "DriverReader",
     "DriverSource",

@@ -135,7 +135,8 @@ class SparkCluster:
 
     def _stages(self, order: EpochOrder) -> Any:
         """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""
-        inputs = [codec.dumps(order.source_tasks.get(index, {})) for index in range(self._widths[0])]
+        orders = order.orders.get(0, {})  # they may be large: each task of the first level has its own as input
+        inputs = [codec.dumps({index: orders.get(index, {})}) for index in range(self._widths[0])]
         stage = self._first_level(order, inputs)
         for level, width in enumerate(self._widths[1:], 1):
             stage = stage.partitionBy(width, int)
@@ -160,6 +161,7 @@ class SparkCluster:
                 index=-1,  # the slot fills in index and attempt
                 attempt="",
                 request=order.request,
+                orders=order.orders.get(level, {}) if level else {},
                 restore=order.restore,
                 fresh=order.fresh,
                 store_directory=order.store_directory,

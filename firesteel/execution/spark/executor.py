@@ -24,7 +24,8 @@ from firesteel.execution.spark.session import (
     warn_of_ignored_settings,
 )
 from firesteel.execution.spark.submission import submitted_settings
-from firesteel.plan.executor import DriverSink, Executor
+from firesteel.model.sink import DriverSink
+from firesteel.plan.executor import Executor
 from firesteel.plan.job_plan import JobPlan
 
 

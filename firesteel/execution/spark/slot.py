@@ -129,7 +129,7 @@ class SlotServer:
     def _run_level(self, task: LevelTask, rows: list[Any]) -> list[tuple[int, ChunkRow]]:
         widths = self._widths[task.job_id]
         if task.level == 0:
-            task.source_tasks = codec.loads(rows[0])
+            task.orders = codec.loads(rows[0])
             rows = []
         produced = self._host.run(task, rows)
         following = task.level + 1

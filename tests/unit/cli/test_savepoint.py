@@ -63,8 +63,8 @@ def write_savepoint(folder: Path, time: int, size: int) -> None:
 def test_the_list_shows_id_time_job_version_and_size_oldest_first(firesteel: Firesteel, archive: Path) -> None:
     lines = firesteel("savepoint", "list", str(archive)).out.splitlines()
     assert [re.split("  +", line) for line in lines[1:]] == [
-        ["savepoint-a", "2026-01-01 12:00:00", "my job", "savepoint", "1", "10 B"],
-        ["savepoint-b", "2026-01-01 12:01:01", "my job", "savepoint", "1", "2.0 KiB"],
+        ["savepoint-a", "2026-01-01 12:00:00", "my job", "savepoint", "2", "10 B"],
+        ["savepoint-b", "2026-01-01 12:01:01", "my job", "savepoint", "2", "2.0 KiB"],
     ]
     assert lines[0].split() == ["ID", "TIME", "(UTC)", "JOB", "KIND", "FORMAT", "SIZE"]
 
@@ -98,8 +98,8 @@ def test_missing_state_is_seen(firesteel: Firesteel, archive: Path) -> None:
 def test_another_format_is_shown_and_explained(
     firesteel: Firesteel, archive: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("firesteel.cli.savepoint.FORMAT", 2)
-    assert "1 (this version reads 2)" in firesteel("savepoint", "list", str(archive)).out
+    monkeypatch.setattr("firesteel.cli.savepoint.FORMAT", 3)
+    assert "2 (this version reads 3)" in firesteel("savepoint", "list", str(archive)).out
 
 
 def test_dispose_deletes_one_and_leaves_the_others(firesteel: Firesteel, archive: Path) -> None:

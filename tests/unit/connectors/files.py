@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from firesteel.model.functions import RuntimeContext
-from firesteel.model.sink import Sink, SinkWriter, WriterContext
+from firesteel.model.sink import CommitRequest, Sink, SinkWriter, WriterContext
 from tests.written_files import visible_files
 
 _opened: list[SinkWriter] = []
@@ -50,9 +50,14 @@ def write(writer: SinkWriter, values: Iterable[Any], now: int = 0, timestamp: in
 def prepare(writer: SinkWriter, end: bool = False) -> tuple[list[Any], Any]:
     """A checkpoint: what is to be committed, and the writer's state, both pickled on the way to the manifest."""
     writer.flush(end)
-    committables = list(writer.prepare_commit())
+    committables = list(writer.prepare_commit(1))
     result: tuple[list[Any], Any] = pickle.loads(pickle.dumps((committables, writer.snapshot())))
     return result
+
+
+def requests(committables: Iterable[Any]) -> list[CommitRequest]:
+    """What the committer is asked when the checkpoint is complete."""
+    return [CommitRequest(each, checkpoint_id=1) for each in committables]
 
 
 def visible(base: Path) -> dict[str, str]:

@@ -33,7 +33,7 @@ from firesteel.errors import (
     UnsupportedError,
 )
 from firesteel.model.sink import WriterContext
-from tests.unit.connectors.files import hidden, lines, open_writer, prepare, visible, write
+from tests.unit.connectors.files import hidden, lines, open_writer, prepare, requests, visible, write
 from tests.written_files import note_syncs
 
 DAY = 24 * 3600 * 1000
@@ -56,7 +56,7 @@ def test_files_are_hidden_until_they_are_committed(tmp_path: Path) -> None:
     committables, _ = prepare(writer)
     assert visible(tmp_path) == {}
     assert [name.rpartition(".")[2] for name in hidden(tmp_path)] == ["pending"]
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert list(visible(tmp_path).values()) == ["a\nb\n"]
     assert re.fullmatch(r"part-0-[0-9a-f]{12}-0", next(iter(visible(tmp_path))))
     assert hidden(tmp_path) == []
@@ -67,7 +67,7 @@ def test_every_checkpoint_begins_new_files(tmp_path: Path) -> None:
     writer, committer = open_writer(sink), sink.create_committer()
     for value in ("a", "b"):
         write(writer, [value])
-        committer.commit(prepare(writer)[0])
+        committer.commit(requests(prepare(writer)[0]))
     assert sorted(visible(tmp_path).values()) == ["a\n", "b\n"]
     assert prepare(writer)[0] == []
 
@@ -77,9 +77,9 @@ def test_committing_again_changes_nothing(tmp_path: Path) -> None:
     writer = open_writer(sink)
     write(writer, ["a"])
     committables, _ = prepare(writer)
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     before = visible(tmp_path)
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert visible(tmp_path) == before
 
 
@@ -90,9 +90,9 @@ def test_a_file_that_was_consumed_after_its_commit_is_no_error(
     writer = open_writer(sink)
     write(writer, ["a"])
     committables, _ = prepare(writer)
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     Path(committables[0]["final"]).unlink()
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert "must have been consumed" in caplog.text
 
 
@@ -103,7 +103,7 @@ def test_a_file_that_changed_after_its_checkpoint_is_not_shown(tmp_path: Path) -
     committables, _ = prepare(writer)
     Path(committables[0]["pending"]).write_text("a")
     with pytest.raises(CheckpointError, match="has 1 bytes but had 4"):
-        sink.create_committer().commit(committables)
+        sink.create_committer().commit(requests(committables))
     assert visible(tmp_path) == {}
 
 
@@ -117,7 +117,7 @@ def test_a_restarted_attempt_sweeps_what_the_failed_one_left(tmp_path: Path) -> 
     second = open_writer(sink, attempt=1)
     assert hidden(tmp_path) == []
     write(second, ["again"])
-    sink.create_committer().commit(prepare(second)[0])
+    sink.create_committer().commit(requests(prepare(second)[0]))
     assert lines(tmp_path) == ["again"]
 
 
@@ -129,7 +129,7 @@ def test_another_instance_in_the_same_attempt_leaves_what_waits_for_its_checkpoi
     write(first, ["in progress"])
     open_writer(sink, restored=[state])
     assert [name.rpartition(".")[2] for name in hidden(tmp_path)] == ["pending"]
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert lines(tmp_path) == ["prepared"]
 
 
@@ -171,7 +171,7 @@ def test_closing_deletes_what_is_not_complete(tmp_path: Path) -> None:
     write(writer, ["b"])
     writer.close()
     committer = sink.create_committer()
-    committer.commit(committables)
+    committer.commit(requests(committables))
     committer.close()
     assert lines(tmp_path) == ["a"]
     assert not (tmp_path / ".inprogress").exists()
@@ -207,7 +207,7 @@ def _run(script: list[Any], sink: FileSink, committer: Any, attempt: int, state:
     for place in range(start, len(script)):
         if script[place] == "checkpoint":
             committables, state = prepare(writer)
-            committer.commit(committables)
+            committer.commit(requests(committables))
             start = place + 1
         else:
             write(writer, [script[place]])
@@ -240,7 +240,7 @@ def test_records_land_in_the_folder_of_their_time(tmp_path: Path) -> None:
     writer = open_writer(sink)
     for day in (0, 1, 0):
         write(writer, [f"day {day}"], timestamp=day * DAY)
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     found = {name.partition("/")[0]: text for name, text in visible(tmp_path).items()}
     assert found == {"1970-01-01": "day 0\nday 0\n", "1970-01-02": "day 1\n"}
 
@@ -281,7 +281,7 @@ def test_folders_by_a_rule_of_the_user(tmp_path: Path) -> None:
     sink = rows(tmp_path).with_bucket_assigner(ByLetter()).build()
     writer = open_writer(sink)
     write(writer, ["ab", "ba", "ac"])
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert sorted((name.partition("/")[0], text) for name, text in visible(tmp_path).items()) == [
         ("letter=a", "ab\nac\n"),
         ("letter=b", "ba\n"),
@@ -309,7 +309,7 @@ def test_a_folder_that_cannot_be_is_refused_with_its_record(tmp_path: Path, buck
     write(writer, [("first", "good")])
     with pytest.raises(ProgramError, match=r"the record \('second', .* cannot hold files below"):
         write(writer, [("second", bucket)])
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert [text for name, text in visible(tmp_path).items() if name.startswith("good/")] == ["('first', 'good')\n"]
     assert hidden(tmp_path) == []
 
@@ -346,7 +346,7 @@ def test_the_longest_names_can_be_written_joined_and_shown(tmp_path: Path) -> No
     for value in ("a", "b"):
         write(writer, [value])
         committables, _ = prepare(writer)
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert list(visible(tmp_path).values()) == ["a\nb\n"]
 
 
@@ -358,9 +358,9 @@ def test_a_commit_that_is_in_the_way_of_something_says_what_and_where(tmp_path: 
     (tmp_path / "folder").rmdir()
     (tmp_path / "folder").write_text("in the way")
     with pytest.raises(CommitError, match=r"\.pending cannot be moved to .*/folder/part.*Remove what is in the way"):
-        sink.create_committer().commit(committables)
+        sink.create_committer().commit(requests(committables))
     (tmp_path / "folder").unlink()
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert lines(tmp_path) == ["('a', 'folder')"]
 
 
@@ -384,7 +384,7 @@ def test_what_is_shown_has_been_forced_to_the_disk(tmp_path: Path, monkeypatch: 
     committables, _ = prepare(writer)
     assert str(Path(committables[0]["pending"]).parent) in synced
     synced.clear()
-    sink.create_committer().commit(committables)
+    sink.create_committer().commit(requests(committables))
     assert synced == [str(tmp_path / "new" / "folder")]
 
 
@@ -394,7 +394,7 @@ def test_many_folders_do_not_keep_many_files_open(tmp_path: Path, monkeypatch: p
     writer = open_writer(sink)
     write(writer, ["a1", "b1", "c1", "a2"])
     assert sum(name.endswith(".inprogress") for name in hidden(tmp_path)) == 2
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert lines(tmp_path) == ["a1", "a2", "b1", "c1"]
 
 
@@ -405,7 +405,7 @@ def test_a_file_rolls_by_size(tmp_path: Path) -> None:
     sink = rows(tmp_path).with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=4)).build()
     writer = open_writer(sink)
     write(writer, ["ab", "c", "d", "e"])
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert sorted(visible(tmp_path).values()) == ["ab\nc\n", "d\ne\n"]
 
 
@@ -415,7 +415,7 @@ def test_a_file_rolls_by_age_and_by_silence(tmp_path: Path) -> None:
     writer = open_writer(sink)
     for now, value in ((0, "a"), (40, "b"), (80, "c"), (100, "d"), (109, "e"), (150, "f"), (200, "g")):
         write(writer, [value], now=now)
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert sorted(visible(tmp_path).values()) == ["a\nb\nc\n", "d\ne\nf\n", "g\n"]
 
 
@@ -425,7 +425,7 @@ def test_time_is_looked_at_as_often_as_the_interval_says(tmp_path: Path) -> None
     writer = open_writer(sink)
     for now in (0, 500, 999, 1000):
         write(writer, [now], now=now)
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert sorted(visible(tmp_path).values()) == ["0\n500\n999\n", "1000\n"]
 
 
@@ -435,7 +435,7 @@ def test_names_of_files(tmp_path: Path) -> None:
     sink = rows(tmp_path).with_output_file_config(config).build()
     writer = open_writer(sink, subtask=3)
     write(writer, ["a"])
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert re.fullmatch(r"orders-3-[0-9a-f]{12}-0\.csv", next(iter(visible(tmp_path))))
 
 
@@ -455,11 +455,11 @@ def test_small_files_are_joined_before_they_are_shown(tmp_path: Path) -> None:
     writer, committer = open_writer(sink), sink.create_committer()
     for number in range(5):
         write(writer, [number])
-        committer.commit(prepare(writer)[0])
+        committer.commit(requests(prepare(writer)[0]))
     assert sorted(visible(tmp_path).values()) == ["0\n1\n", "2\n3\n"]
     assert all(name.startswith("compacted-part-0-") for name in visible(tmp_path))
     assert len(hidden(tmp_path)) == 1
-    committer.commit(prepare(writer, end=True)[0])  # at the end nothing is held back
+    committer.commit(requests(prepare(writer, end=True)[0]))  # at the end nothing is held back
     assert sorted(visible(tmp_path).values()) == ["0\n1\n", "2\n3\n", "4\n"]
     assert hidden(tmp_path) == []
 
@@ -470,7 +470,7 @@ def test_files_are_joined_when_they_are_large_enough(tmp_path: Path) -> None:
     writer, committer = open_writer(sink), sink.create_committer()
     for value in ("aa", "bb", "c"):
         write(writer, [value])
-        committer.commit(prepare(writer)[0])
+        committer.commit(requests(prepare(writer)[0]))
     assert list(visible(tmp_path).values()) == ["aa\n--\nbb\n"]
 
 
@@ -483,12 +483,12 @@ def test_files_that_wait_to_be_joined_survive_a_failure(tmp_path: Path) -> None:
     # The next epochs release the files, but do not hold: what the checkpoint holds must stay.
     write(first, ["b"])
     first.flush(True)
-    committer.abort(list(first.prepare_commit()))
+    committer.abort(list(first.prepare_commit(1)))
     second = open_writer(sink, attempt=1, restored=[state])
     write(second, ["b"])
     prepare(second)
     write(second, ["c"])
-    committer.commit(prepare(second)[0])
+    committer.commit(requests(prepare(second)[0]))
     assert list(visible(tmp_path).values()) == ["a\nb\nc\n"]
     assert hidden(tmp_path) == []
 
@@ -500,7 +500,7 @@ def test_files_that_were_held_back_are_shown_when_joining_is_turned_off(tmp_path
     _, state = prepare(writer)
     after = rows(tmp_path).enable_compact(before._settings.strategy, before._settings.compactor)  # type: ignore[arg-type]
     sink = after.disable_compact().build()
-    sink.create_committer().commit(prepare(open_writer(sink, restored=[state]))[0])
+    sink.create_committer().commit(requests(prepare(open_writer(sink, restored=[state]))[0]))
     assert lines(tmp_path) == ["a"]
 
 
@@ -510,7 +510,7 @@ def test_restoring_a_checkpoint_whose_held_files_are_gone_is_refused(tmp_path: P
     write(writer, ["a"])
     _, old = prepare(writer)
     write(writer, ["b"])
-    committer.commit(prepare(writer)[0])
+    committer.commit(requests(prepare(writer)[0]))
     with pytest.raises(CheckpointError, match="newest checkpoint"):
         open_writer(sink, attempt=1, restored=[old])
 
@@ -521,7 +521,7 @@ def test_the_identical_compactor_shows_files_one_by_one(tmp_path: Path) -> None:
     for number in range(2):
         write(writer, [number])
         committables, _ = prepare(writer)
-        committer.commit(committables)
+        committer.commit(requests(committables))
         assert len(committables) == (0 if number == 0 else 2)
     assert sorted(visible(tmp_path).values()) == ["0\n", "1\n"]
     output = io.BytesIO()
@@ -595,7 +595,7 @@ def test_parquet_there_and_back(tmp_path: Path, utc: bool) -> None:
     built = sink.with_bucket_assigner(BucketAssigner.base_path_bucket_assigner()).build()
     writer = open_writer(built)
     write(writer, [RECORD, nothing])
-    built.create_committer().commit(prepare(writer)[0])
+    built.create_committer().commit(requests(prepare(writer)[0]))
     (path,) = [each for each in tmp_path.iterdir() if each.is_file()]
     with path.open("rb") as stream:
         format = ParquetColumnarRowInputFormat(ROW_TYPE, is_utc_timestamp=utc)
@@ -667,7 +667,7 @@ def test_the_older_name_warns_and_works(tmp_path: Path) -> None:
     sink = builder.with_bucket_assigner(assigner).with_rolling_policy(RollingPolicy.default_rolling_policy()).build()
     writer = open_writer(sink.for_operator())
     write(writer, ["a"])
-    sink.create_committer().commit(prepare(writer)[0])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
     assert lines(tmp_path) == ["a"]
 
 
@@ -686,8 +686,8 @@ def test_other_file_systems(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     for value in ("a", "b", "c"):
         write(writer, [value])
         committables, _ = prepare(writer, end=value == "c")
-        committer.commit(committables)
-        committer.commit(committables)
+        committer.commit(requests(committables))
+        committer.commit(requests(committables))
     writer.close()
     committer.close()
     assert sorted(visible(tmp_path).values()) == ["a\nb\n", "c\n"]

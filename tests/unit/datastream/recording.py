@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common import CompletableFuture, JobExecutionResult, JobID, JobStatus
-from firesteel.plan.executor import DriverSink, Executor
+from firesteel.model.sink import DriverSink
+from firesteel.plan.executor import Executor
 from firesteel.plan.job_plan import JobPlan
 
 

@@ -30,5 +30,8 @@ def test_a_source_reads_something_though_others_have_used_up_the_time() -> None:
     )
     operator.open()
     split = SourceSplit("collection")
-    report = operator.read(SourceTask(splits=[(split, 0)], max_records=100), expired=lambda: True)
+    operator.context.clock.begin_epoch(0, used_up=lambda: True)
+    operator.on_order(SourceTask(splits=[(split, 0)], max_records=100))
+    report = operator.report()
+    assert report is not None
     assert report.positions == {"collection": (2, False)}
