@@ -68,6 +68,7 @@ api-missing: $(READY) ## rewrite the list of PyFlink names that are still missin
 flink-goldens: $(FLINK) ## ask Flink itself: rewrite tests/flink_goldens and the table of its options (ten minutes)
 	@$(FLINK)/bin/python scripts/flink_options.py
 	@$(FLINK)/bin/python scripts/flink_csv_goldens.py
+	@$(FLINK)/bin/python scripts/flink_sql_parser_goldens.py
 	@$(FLINK)/bin/python scripts/flink_goldens.py
 	@PATH=$(CURDIR)/$(FLINK)/bin:$$PATH $(FLINK)/bin/python scripts/flink_sql_goldens.py
 

@@ -7,7 +7,8 @@
     ├── ProgramError              the program's graph is wrong (no sink, keyed state on a plain stream, ...)
     │   ├── SerializationError    something the program uses cannot be sent to the workers
     │   ├── UnsupportedError      a Flink feature that has no equivalent here
-    │   └── MalformedPatternException  a pattern of firesteel.cep that means nothing
+    │   ├── MalformedPatternException  a pattern of firesteel.cep that means nothing
+    │   └── SqlParserError        a text that is not a statement of SQL; carries its line and column
     ├── KeyError_                 a record's key cannot be used for partitioning
     ├── TypeMismatchError         a value does not fit its declared type
     ├── MalformedRecordError      bytes that are not a record of the format they should have
@@ -26,6 +27,7 @@ An error says what is wrong, what was got, what was expected, and gives one hint
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from types import TracebackType
 
 _PACKAGE_DIR = os.path.dirname(os.path.abspath(__file__)) + os.sep
@@ -57,6 +59,23 @@ class UnsupportedError(ProgramError):
 
 class MalformedPatternException(ProgramError, ValueError):
     """A pattern that cannot be matched as it is written; the message ends with the line of the program."""
+
+
+class SqlParserError(ProgramError, ValueError):
+    """A text that is not SQL as Flink has it: the message points to the place and says what may stand there."""
+
+    def __init__(self, message: str, *, line: int = 1, column: int = 1, expected: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.line = line
+        self.column = column
+        self.expected = expected
+
+    def __reduce__(self) -> tuple[Callable[..., SqlParserError], tuple[object, ...]]:
+        return _sql_parser_error, (self.args[0], self.line, self.column, self.expected)
+
+
+def _sql_parser_error(message: str, line: int, column: int, expected: tuple[str, ...]) -> SqlParserError:
+    return SqlParserError(message, line=line, column=column, expected=expected)
 
 
 class KeyError_(FiresteelError, TypeError):
