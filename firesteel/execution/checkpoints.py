@@ -12,8 +12,8 @@ from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoint_settings import CheckpointSettings
 from firesteel.execution.clock import wall_clock_ms
 from firesteel.execution.directory_lock import DirectoryLock, DirectoryLostError
-from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import readable_checkpoints, refuse_incomplete, refuse_lost, refuse_misfit
+from firesteel.execution.results import SubtaskDone
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state.filesystem import LocalFileStore
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, discard, find_manifest
@@ -215,7 +215,7 @@ class CheckpointCoordinator:
         """Whether a checkpoint is under way."""
         return bool(self._pending)
 
-    def begin(self, results: list[LevelResult], driver_state: dict[str, Any], now: int) -> None:
+    def begin(self, results: list[SubtaskDone], driver_state: dict[str, Any], now: int) -> None:
         """Snapshots have been taken: follow them until all their files are there."""
         checkpoint_id, self.next_id = self.next_id, self.next_id + 1
         self._last_started = self._asked_at
@@ -300,7 +300,7 @@ class CheckpointCoordinator:
                 f"{reason}, and no more than {self.settings.tolerable_failures} failures are tolerated"
             )
 
-    def decline(self, results: list[LevelResult]) -> None:
+    def decline(self, results: list[SubtaskDone]) -> None:
         """The snapshots in these results are of no use, which is nobody's fault: forget them."""
         self._abandoned |= {result.state_file for result in results if result.state_file is not None}
         self._abandon()
@@ -388,7 +388,7 @@ def build_manifest(
     kind: str,
     checkpoint_id: int,
     now: int,
-    results: list[LevelResult],
+    results: list[SubtaskDone],
     before: dict[str, OperatorFiles],
     driver_state: dict[str, Any],
 ) -> Manifest:
@@ -405,7 +405,7 @@ def build_manifest(
             operators[uid].files[result.index] = [*earlier, result.state_file]
         for uid in result.stateful_uids:
             operators[uid].stateful = True
-        for uid in result.report.union_state if result.report is not None else ():
+        for uid in result.report.union_state:
             operators[uid].union = True
     return Manifest(kind, checkpoint_id, plan.name, now, operators, driver_state)
 

@@ -12,7 +12,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from firesteel.errors import CommitError, FiresteelError, JobFailedError
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import SubtaskDone
 from firesteel.metrics import MetricGroup, MetricSnapshot
 from firesteel.model.coordinator import Coordinator, CoordinatorContext, EpochPlan, Intake, OperatorReport
 from firesteel.model.sink import DriverSink
@@ -295,11 +295,10 @@ class Coordinators:
                 orders.setdefault(member.planned.level, {}).setdefault(subtask, {})[member.uid] = order
         return orders
 
-    def apply(self, results: list[LevelResult]) -> None:
+    def apply(self, results: list[SubtaskDone]) -> None:
         """Hand out what the subtasks have reported."""
         reports: dict[str, list[OperatorReport]] = {member.uid: [] for member in self._members}
         for result in sorted(results, key=lambda result: (result.level, result.index)):
-            assert result.report is not None
             for uid, packed in result.report.messages.items():
                 member = self._listener.get(uid)
                 if member is not None:

@@ -30,17 +30,18 @@ from firesteel.execution.directory_lock import DirectoryLostError
 from firesteel.execution.ending import Interrupted, Terminated, watch_cancellation
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.hints import JobHints
-from firesteel.execution.host import LevelResult
 from firesteel.execution.job import Job
 from firesteel.execution.job_metrics import EpochStats, job_watermark
 from firesteel.execution.progress import ProgressLine
 from firesteel.execution.recovery import unsafe_end
+from firesteel.execution.results import LevelResult, StateLost, SubtaskDone, SubtaskFailed
 from firesteel.execution.savepoints import SavepointRequest, write_savepoint
 from firesteel.execution.worker_plan import s3_access
 from firesteel.model.coordinator import EpochPlan
 from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.failure import OperatorFailure, bounded
+from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.subtask import EpochRequest
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3
@@ -301,7 +302,7 @@ class JobDriver:
         results = self._run_on_cluster(order)
         self._previous_end = self._clock()
         self._coordinators.apply(results)
-        timers = [r.report.next_timer for r in results if r.report and r.report.next_timer is not None]
+        timers = [r.report.next_timer for r in results if r.report.next_timer is not None]
         self._next_timer = min(timers, default=None)
         ended = all(self._ended(result) for result in results)
         self._checkpoints.pause(unsafe_end(self._plan, results))
@@ -335,12 +336,7 @@ class JobDriver:
                 now=now,
                 previous_end=self._previous_end,
                 checkpoint_id=self._checkpoints.next_id,
-                take_snapshot=snapshot or savepoint is not None,
-                keep_deltas=store is not None,
-                full_snapshot=self._checkpoints.full_snapshot_due,
-                synchronous=not self._cluster.pinned,
-                savepoint=savepoint is not None,
-                drain=drain,
+                snapshot=self._snapshot_order(snapshot, savepoint),
                 completed_checkpoint=completed,
                 time_budget_ms=int(self._budget.reading_seconds * 1000),
             ),
@@ -352,29 +348,36 @@ class JobDriver:
             store_directory=target or (None if store is None else store.directory),
         )
 
-    def _run_on_cluster(self, order: EpochOrder) -> list[LevelResult]:
+    def _snapshot_order(self, checkpoint: bool, savepoint: SavepointRequest | None) -> SnapshotOrder:
+        if savepoint is not None:
+            return SnapshotOrder.DRAIN if savepoint.drain else SnapshotOrder.SAVEPOINT
+        if self._checkpoints.store is None:
+            return SnapshotOrder.COMMIT_ONLY if checkpoint else SnapshotOrder.FORGET
+        if not checkpoint:
+            return SnapshotOrder.KEEP
+        return SnapshotOrder.of_checkpoint(self._checkpoints.full_snapshot_due, at_once=not self._cluster.pinned)
+
+    def _run_on_cluster(self, order: EpochOrder) -> list[SubtaskDone]:
         try:
             results = self._cluster.run_epoch(order)
         except Exception as error:  # Spark failed, not the user's code
             raise EpochFailedError(error) from error
-        for result in results:
-            if result.failure is not None:
-                raise EpochFailedError(result.failure)
-        for result in results:
-            if result.state_lost is not None:
-                raise EpochFailedError(JobFailedError(result.state_lost))
-        violation = fencing_violation(self._plan, results)
+        for failed in [result for result in results if isinstance(result, SubtaskFailed)]:
+            raise EpochFailedError(failed.failure)
+        for lost in [result for result in results if isinstance(result, StateLost)]:
+            raise EpochFailedError(JobFailedError(lost.message))
+        done = [result for result in results if isinstance(result, SubtaskDone)]
+        violation = fencing_violation(self._plan, done)
         if violation is not None:
             raise EpochFailedError(JobFailedError(f"epoch {order.request.epoch} does not fit together: {violation}"))
-        return results
+        return done
 
-    def _ended(self, result: LevelResult) -> bool:
-        assert result.report is not None
+    def _ended(self, result: SubtaskDone) -> bool:
         level, index = result.level, result.index
         chains = [chain for chain in self._plan.chains if chain.level == level and index < chain.parallelism]
         return len(result.report.ended_chains) == len(chains)
 
-    def _checkpoint(self, results: list[LevelResult], now: int, snapshot: bool, ended: bool) -> int | None:
+    def _checkpoint(self, results: list[SubtaskDone], now: int, snapshot: bool, ended: bool) -> int | None:
         """Follow up a snapshot, or the end of the job: with checkpoints on, the end is one more checkpoint."""
         if ended and not self._checkpoints.enabled:
             self._coordinators.committed(self._checkpoints.next_id)
@@ -389,7 +392,7 @@ class JobDriver:
         self._coordinators.committed(checkpoint_id)
         self._completed_checkpoint = checkpoint_id
 
-    def _begin_checkpoint(self, results: list[LevelResult], now: int, wait: bool) -> int:
+    def _begin_checkpoint(self, results: list[SubtaskDone], now: int, wait: bool) -> int:
         checkpoint_id = self._checkpoints.next_id
         problems = [problem for result in results for problem in result.write_problems]
         try:
@@ -408,7 +411,7 @@ class JobDriver:
             self._checkpoints.poll()
             self._job.wait(_POLL_SECONDS)
 
-    def _finish_savepoint(self, savepoint: SavepointRequest, target: str, results: list[LevelResult], now: int) -> bool:
+    def _finish_savepoint(self, savepoint: SavepointRequest, target: str, results: list[SubtaskDone], now: int) -> bool:
         """Complete a savepoint. Returns whether the job stops with it."""
         savepoint_id = self._checkpoints.next_id
         try:
@@ -424,7 +427,7 @@ class JobDriver:
         savepoint.done.set_result(path)
         return savepoint.stop
 
-    def _measure(self, results: list[LevelResult], seconds: float, checkpoint_id: int | None, now: int) -> None:
+    def _measure(self, results: list[SubtaskDone], seconds: float, checkpoint_id: int | None, now: int) -> None:
         intakes = self._coordinators.intakes()
         reads: Counter[int] = Counter()
         for intake in intakes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import SubtaskDone
 from firesteel.plan.job_plan import JobPlan
 
 
-def fencing_violation(plan: JobPlan, results: list[LevelResult]) -> str | None:
+def fencing_violation(plan: JobPlan, results: list[SubtaskDone]) -> str | None:
     """What does not fit: a subtask that is missing, chunks of an attempt that does not count, chunks that got lost.
 
     A lost shuffle block makes Spark compute part of a stage again after others have read its first output. Sources
@@ -18,17 +18,15 @@ def fencing_violation(plan: JobPlan, results: list[LevelResult]) -> str | None:
         return f"{len(results)} subtasks reported where {expected} run"
     level_of_producer = _producer_levels(plan)
     for result in results:
-        assert result.report is not None
         for (edge, sender), (attempt, count) in result.report.received.items():
             producer = by_place[level_of_producer[edge], sender]
-            assert producer.report is not None
             if attempt != producer.attempt:
                 return f"subtask {result.index} of level {result.level} read attempt {attempt}, not {producer.attempt}"
             sent = producer.report.sent.get((edge, result.index), 0)
             if sent != count:
                 return f"subtask {result.index} of level {result.level} got {count} of {sent} chunks on edge {edge}"
-    if sum(sum(r.report.sent.values()) for r in results if r.report) != sum(
-        count for r in results if r.report for _, count in r.report.received.values()
+    if sum(sum(r.report.sent.values()) for r in results) != sum(
+        count for r in results for _, count in r.report.received.values()
     ):
         return "chunks were sent that nobody received"
     return None

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.common.warnings import warn_at
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import SubtaskDone
 from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.remarks import MadeWatermarks, Remarks
@@ -39,9 +39,9 @@ class JobHints:
         self._other_keys: set[int] = set()
         self._given: set[tuple[str, str]] = set()
 
-    def observe(self, results: list[LevelResult], now: int) -> None:
+    def observe(self, results: list[SubtaskDone], now: int) -> None:
         """Take in an epoch, and warn about what it shows."""
-        reports = [result.report for result in results if result.report is not None]
+        reports = [result.report for result in results]
         only_none: dict[int, OperatorInfo] = {}
         for report in reports:
             self._look_at_timestamps(report.remarks)
@@ -124,17 +124,14 @@ class StalledWatermarks:
         self._reached: dict[str, tuple[int, int]] = {}
         """Head of a chain -> its watermark, and since when it has it."""
 
-    def observe(self, results: list[LevelResult], now: int) -> Iterator[Stall]:
+    def observe(self, results: list[SubtaskDone], now: int) -> Iterator[Stall]:
         """Take in an epoch."""
         makers = {
-            (uid, result.index): made
-            for result in results
-            if result.report is not None
-            for uid, made in result.report.remarks.watermarks.items()
+            (uid, result.index): made for result in results for uid, made in result.report.remarks.watermarks.items()
         }
         inputs: dict[str, int] = {}
         for result in results:
-            for uid, numbers in result.report.metrics.items() if result.report is not None else ():
+            for uid, numbers in result.report.metrics.items():
                 if (uid, result.index) in makers:
                     _note(self._made, (uid, result.index), numbers["currentOutputWatermark"], now)
                 if uid in self._heads:

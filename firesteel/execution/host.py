@@ -7,6 +7,7 @@ epoch N-1 of the same run of the job; otherwise it is thrown away and built agai
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import time
 import traceback
@@ -17,6 +18,7 @@ from typing import Any
 
 import firesteel.pyflink
 from firesteel.errors import CheckpointError, SerializationError, StateError
+from firesteel.execution.results import LevelResult, Place, StateLost, SubtaskDone, SubtaskFailed
 from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
@@ -69,25 +71,6 @@ class LevelTask:
 
 
 @dataclass
-class LevelResult:
-    """What a subtask tells the driver: its report (the snapshots in it written to a file by now), or how it failed."""
-
-    level: int
-    index: int
-    attempt: str
-    report: SubtaskReport | None = None
-    state_file: str | None = None
-    snapshot_uids: list[str] = field(default_factory=list)
-    stateful_uids: list[str] = field(default_factory=list)
-    """The operators among them that have state which would be missed."""
-    write_problems: list[str] = field(default_factory=list)
-    """State files that could not be written, of this checkpoint or of one before."""
-    busy_seconds: float = 0.0
-    failure: OperatorFailure | None = None
-    state_lost: str | None = None
-
-
-@dataclass
 class _Instance:
     subtask: LevelSubtask
     generation: int
@@ -104,6 +87,7 @@ class SubtaskHost:
         self._writer = SnapshotWriter(may_fork)
         self._plans: dict[str, WorkerPlan] = {}
         self._instances: dict[tuple[str, int, int], _Instance] = {}
+        self._place = Place(socket.gethostname(), os.getpid())
 
     def knows(self, job_id: str) -> bool:
         """Whether the job's plan is here."""
@@ -126,31 +110,38 @@ class SubtaskHost:
 
         The rows returned hold the chunks for later levels, what only passes through, and one row for the driver.
         """
-        started = time.perf_counter()
         mine: list[ChunkRow] = []
         passing: list[ChunkRow] = []
         for row in rows:
             (mine if row[0] == task.level else passing).append(row)
-        result = LevelResult(task.level, task.index, task.attempt)
-        produced: list[ChunkRow] = []
         if any(is_poison(row) for row in passing):
             return passing
         try:
-            produced = self._run(task, mine, result)
+            produced, done = self._run(task, mine)
         except OperatorFailure as failure:
-            result.failure = failure
+            return passing + self._give_up(task, self._failed(task, failure))
         except StateLostError as error:
-            result.state_lost = str(error)
+            lost = StateLost(task.level, task.index, task.attempt, self._place, str(error))
+            return passing + self._give_up(task, lost)
         except Exception as error:  # our own fault, or a full disk: reported with the whole traceback
             info = OperatorInfo(f"level {task.level}, subtask {task.index}", "-", "-")
-            result.failure = OperatorFailure(info, type(error).__name__, str(error), traceback.format_exc(), None)
-        result.busy_seconds = time.perf_counter() - started
-        if result.failure is not None or result.state_lost is not None:
-            self._discard(task.job_id, task.level, task.index)
-            return passing + self._poison(task, result)
-        return produced + passing + [driver_row(task, result)]
+            ours = OperatorFailure(info, type(error).__name__, str(error), traceback.format_exc(), None)
+            return passing + self._give_up(task, self._failed(task, ours))
+        return produced + passing + [driver_row(task, done)]
 
-    def _run(self, task: LevelTask, rows: list[ChunkRow], result: LevelResult) -> list[ChunkRow]:
+    def _failed(self, task: LevelTask, failure: OperatorFailure) -> SubtaskFailed:
+        return SubtaskFailed(task.level, task.index, task.attempt, self._place, failure)
+
+    def _give_up(self, task: LevelTask, result: SubtaskFailed | StateLost) -> list[ChunkRow]:
+        """Forget the subtask, and tell every subtask of the next level: they do nothing and pass it on."""
+        self._discard(task.job_id, task.level, task.index)
+        plan = self._plans[task.job_id]
+        width = plan.widths[task.level + 1] if task.level + 1 < len(plan.widths) else 1
+        payload = codec.dumps(result)
+        return [(DRIVER_LEVEL, target, _POISON_EDGE, task.index, 0, task.attempt, payload) for target in range(width)]
+
+    def _run(self, task: LevelTask, rows: list[ChunkRow]) -> tuple[list[ChunkRow], SubtaskDone]:
+        started = time.perf_counter()
         instance = self._instance(task)
         subtask, byte_limit = instance.subtask, self._plans[task.job_id].settings.epoch_bytes
         deadline = time.monotonic() + task.request.time_budget_ms / 1000
@@ -161,33 +152,34 @@ class SubtaskHost:
         orders = task.orders.get(task.index, {})
         produced, report = subtask.run_epoch(task.request, rows, orders, task.attempt, expired)
         instance.epoch = task.request.epoch
+        done = SubtaskDone(task.level, task.index, task.attempt, report, self._place)
         if report.snapshots and task.store_directory is not None:
-            self._write_snapshot(task, instance.subtask, report, result)
-        result.write_problems += self._writer.take_problems()
+            self._write_snapshot(task, instance.subtask, done)
+        done.write_problems += self._writer.take_problems()
         report.snapshots = {}
-        result.report = report
-        return produced
+        done.bytes_in, done.bytes_out = _bytes_by_edge(rows), _bytes_by_edge(produced)
+        done.busy_seconds = time.perf_counter() - started
+        return produced, done
 
-    def _write_snapshot(
-        self, task: LevelTask, subtask: LevelSubtask, report: SubtaskReport, result: LevelResult
-    ) -> None:
+    def _write_snapshot(self, task: LevelTask, subtask: LevelSubtask, done: SubtaskDone) -> None:
         assert task.store_directory is not None
-        request = task.request
-        result.state_file = state_file_name(task)
-        result.snapshot_uids = list(report.snapshots)
-        result.stateful_uids = [uid for uid, snapshot in report.snapshots.items() if snapshot.has_state]
+        started, snapshots = time.perf_counter(), done.report.snapshots
+        done.state_file = state_file_name(task)
+        done.snapshot_uids = list(snapshots)
+        done.stateful_uids = [uid for uid, snapshot in snapshots.items() if snapshot.has_state]
         try:
-            self._writer.write(
+            done.state_bytes = self._writer.write(
                 task.store_directory,
-                result.state_file,
-                report.snapshots,
+                done.state_file,
+                snapshots,
                 backends=subtask.backends,
-                at_once=request.savepoint or request.synchronous,
+                at_once=task.request.snapshot.at_once,
             )
         except CheckpointError as error:  # the job may go on without this checkpoint: the driver decides
-            result.write_problems.append(str(error))
+            done.write_problems.append(str(error))
         except Exception as error:
-            raise _unwritable(subtask, report, error) from error
+            raise _unwritable(subtask, done.report, error) from error
+        done.snapshot_seconds = time.perf_counter() - started
 
     def _instance(self, task: LevelTask) -> _Instance:
         key = (task.job_id, task.level, task.index)
@@ -226,13 +218,6 @@ class SubtaskHost:
                 settings.restores.update(store.load(task.restore, uids, task.index, *scale, share_union=True))
         return LevelSubtask(task.level, task.index, chains, settings)
 
-    def _poison(self, task: LevelTask, result: LevelResult) -> list[ChunkRow]:
-        """Tell every subtask of the next level that the epoch has failed: they do nothing and pass it on."""
-        plan = self._plans[task.job_id]
-        width = plan.widths[task.level + 1] if task.level + 1 < len(plan.widths) else 1
-        payload = codec.dumps(result)
-        return [(DRIVER_LEVEL, target, _POISON_EDGE, task.index, 0, task.attempt, payload) for target in range(width)]
-
     def _discard(self, job_id: str, level: int, index: int) -> list[Exception]:
         instance = self._instances.pop((job_id, level, index), None)
         return [] if instance is None else instance.subtask.close()
@@ -250,6 +235,13 @@ class SubtaskHost:
         problems = [problem for job_id in list(self._plans) for problem in self.close_job(job_id)]
         self._writer.close()
         return problems
+
+
+def _bytes_by_edge(rows: list[ChunkRow]) -> dict[int, int]:
+    by_edge: dict[int, int] = {}
+    for row in rows:
+        by_edge[row[2]] = by_edge.get(row[2], 0) + len(row[6])
+    return by_edge
 
 
 def _unwritable(subtask: LevelSubtask, report: SubtaskReport, error: Exception) -> Exception:
@@ -319,6 +311,5 @@ def next_partition(row: ChunkRow, next_level: int, next_width: int) -> int:
 
 def result_of(row: ChunkRow) -> LevelResult:
     """The result in a driver's row."""
-    result: Any = codec.loads(row[6])
-    assert isinstance(result, LevelResult)
+    result: LevelResult = codec.loads(row[6])
     return result

@@ -13,7 +13,6 @@ from firesteel.execution.archives import UnpackedArchives
 from firesteel.execution.driver import EpochOrder, JobDriver
 from firesteel.execution.ending import Interrupted, end_with_program, orderly_signals
 from firesteel.execution.host import (
-    LevelResult,
     LevelTask,
     SubtaskHost,
     is_poison,
@@ -22,6 +21,7 @@ from firesteel.execution.host import (
 )
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.python_path import extend_own_path
+from firesteel.execution.results import LevelResult
 from firesteel.execution.worker_plan import worker_plan
 from firesteel.model.sink import DriverSink
 from firesteel.plan.executor import Executor

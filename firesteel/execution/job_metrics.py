@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import SubtaskDone
 from firesteel.metrics import MergedMetrics, MetricSnapshot, merge_snapshots
 from firesteel.plan.job_plan import JobPlan
 
@@ -61,7 +61,7 @@ class JobMetrics:
     def record(
         self,
         plan: JobPlan,
-        results: list[LevelResult],
+        results: list[SubtaskDone],
         stats: EpochStats,
         saturated: bool,
         in_driver: dict[str, dict[int, MetricSnapshot]],
@@ -70,7 +70,6 @@ class JobMetrics:
         busiest: dict[int, float] = {}
         with self._lock:
             for result in results:
-                assert result.report is not None
                 busiest[result.level] = max(busiest.get(result.level, 0.0), result.busy_seconds)
                 for uid, numbers in result.report.metrics.items():
                     self._operators.setdefault(uid, {})[result.index] = numbers
@@ -132,12 +131,12 @@ class JobMetrics:
         return totals
 
 
-def job_watermark(results: list[LevelResult]) -> int:
+def job_watermark(results: list[SubtaskDone]) -> int:
     """The event time of the job: the lowest watermark that any source has sent out (the end of time does not count)."""
     marks = [
         numbers["currentOutputWatermark"]
         for result in results
-        if result.report is not None and result.level == 0
+        if result.level == 0
         for numbers in result.report.metrics.values()
     ]
     open_marks = [mark for mark in marks if mark != MAX_WATERMARK]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from firesteel.errors import CheckpointError, StateMigrationError
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import SubtaskDone
 from firesteel.plan.job_plan import JobPlan
 from firesteel.runtime.coordination.sinks import SINKS
 from firesteel.state.store import CheckpointStore, Manifest
@@ -66,16 +66,16 @@ def refuse_misfit(plan: JobPlan, manifest: Manifest) -> None:
         )
 
 
-def unsafe_end(plan: JobPlan, results: list[LevelResult]) -> str | None:
+def unsafe_end(plan: JobPlan, results: list[SubtaskDone]) -> str | None:
     """Why no checkpoint can be taken after an epoch: union list state of which a part has ended.
 
     On recovery each subtask wants the elements of all others; those of subtasks that have ended would be missing.
     """
-    with_union = {uid for result in results if result.report is not None for uid in result.report.union_state}
+    with_union = {uid for result in results for uid in result.report.union_state}
     for chain in plan.chains if with_union else ():
         names = [operator.info.name for operator in chain.operators if operator.info.uid in with_union]
         mine = [result.report for result in results if result.level == chain.level and result.index < chain.parallelism]
-        ended = sum(report is not None and chain.id in report.ended_chains for report in mine)
+        ended = sum(chain.id in report.ended_chains for report in mine)
         if names and 0 < ended < len(mine):
             return (
                 f"operator {names[0]!r} has union list state, and {ended} of its {len(mine)} subtasks have ended. "

@@ -9,8 +9,8 @@ from typing import Any
 
 from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoints import build_manifest
-from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import unsafe_end
+from firesteel.execution.results import SubtaskDone
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state.store import CheckpointStore
 
@@ -44,7 +44,7 @@ def write_savepoint(
     plan: JobPlan,
     checkpoint_id: int,
     now: int,
-    results: list[LevelResult],
+    results: list[SubtaskDone],
     driver_state: dict[str, Any],
 ) -> str:
     """Complete a savepoint whose state files have been written: check that they are there, write the manifest."""

@@ -25,7 +25,7 @@ from typing import BinaryIO
 from firesteel.errors import CheckpointError
 from firesteel.state.backend import Frozen, KeyedStateBackend
 from firesteel.state.filesystem import LocalFileStore
-from firesteel.state.snapshots import OperatorSnapshot, encode, encode_parts
+from firesteel.state.snapshots import OperatorSnapshot, encode, encode_parts, operator_sizes
 from firesteel.state.store import CheckpointStore
 
 log = logging.getLogger("firesteel.snapshots")
@@ -54,8 +54,8 @@ class SnapshotWriter:
         snapshots: dict[str, OperatorSnapshot],
         backends: Sequence[KeyedStateBackend],
         at_once: bool,
-    ) -> None:
-        """Write, or see to it that it is written.
+    ) -> dict[str, int]:
+        """Write, or see to it that it is written. Returns how many bytes each operator takes, if that is known now.
 
         :param backends: Where the keyed state of the snapshots is.
         :param at_once: The file must be there when this returns.
@@ -64,15 +64,16 @@ class SnapshotWriter:
         full = any(snapshot.full and snapshot.keyed is not None for snapshot in snapshots.values())
         if full and self._may_fork and not at_once and all(backend.fork_safe for backend in backends):
             self._write_elsewhere(store, name, snapshots, backends)
-            return
+            return {}
         if full and not all(backend.in_memory for backend in backends):
             self._write_streaming(store, name, snapshots, at_once or isinstance(store.files, LocalFileStore))
-            return
+            return {}
         data = encode(snapshots)
         if at_once or len(data) <= _WRITE_AT_ONCE:
             store.write_state(name, data)
         else:
             self._background.submit(store.write_state, name, data).add_done_callback(self._note_failure)
+        return operator_sizes(data)
 
     def _write_streaming(
         self, store: CheckpointStore, name: str, snapshots: dict[str, OperatorSnapshot], at_once: bool

@@ -20,6 +20,7 @@ from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, never
 from firesteel.runtime.partitioners import BROADCAST, FORWARD
 from firesteel.runtime.remarks import Remarks
+from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.sorted_input import SortedInput
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
@@ -46,18 +47,8 @@ class EpochRequest:
     """When the epoch before this one ended."""
     checkpoint_id: int = 0
     """The number of the checkpoint that this epoch belongs to."""
-    take_snapshot: bool = False
-    """Take a snapshot at the end of this epoch. Chains that end are asked for their last committables in any case."""
-    keep_deltas: bool = True
-    """Whether a later snapshot will ask for what has changed. Without checkpoints nobody does: it is forgotten."""
-    full_snapshot: bool = False
-    """The snapshot stands by itself; otherwise it holds what has changed since the last one."""
-    synchronous: bool = False
-    """The snapshot must be in the store when the epoch ends: the subtask may run elsewhere in the next one."""
-    savepoint: bool = False
-    """The snapshot is full and stands beside the checkpoints: their next delta is the same as without it."""
-    drain: bool = False
-    """The job stops for good: sources send the last watermark, so that everything fires before the snapshot."""
+    snapshot: SnapshotOrder = SnapshotOrder.KEEP
+    """What to do about state at the end of this epoch."""
     completed_checkpoint: int | None = None
     """A checkpoint that has been completed since the last epoch."""
     time_budget_ms: int = 1000
@@ -342,8 +333,8 @@ class ChainInstance:
             if self.ended:
                 continue
             report.snapshots[context.info.uid] = OperatorSnapshot(
-                keyed=self._keyed_snapshot(context.keyed_state, request),
-                full=request.full_snapshot or request.savepoint,
+                keyed=self._keyed_snapshot(context.keyed_state, request.snapshot),
+                full=request.snapshot.full,
                 operator_state=context.operator_state.snapshot(),
                 own=link.call(operator.snapshot),
                 event_time={
@@ -354,12 +345,12 @@ class ChainInstance:
             )
 
     @staticmethod
-    def _keyed_snapshot(backend: KeyedStateBackend | None, request: EpochRequest) -> KeyedContent | None:
+    def _keyed_snapshot(backend: KeyedStateBackend | None, order: SnapshotOrder) -> KeyedContent | None:
         if backend is None or not backend.used:
             return None
-        if request.savepoint:
+        if order.beside:
             return backend.full_parts
-        if request.full_snapshot:
+        if order.full:
             backend.forget_deltas()
             return backend.full_parts
         return backend.take_deltas()
@@ -497,7 +488,7 @@ class LevelSubtask:
 
         :param orders: Operator uid -> what its coordinator says.
         """
-        may_pause = not (self._batch_mode or request.drain)  # a drain fires everything before the savepoint
+        may_pause = not (self._batch_mode or request.snapshot.drains)  # a drain fires everything before the savepoint
         self._clock.begin_epoch(request.now, request.previous_end, expired, may_pause)
         report = SubtaskReport(self.level, self.index)
         by_chain = self._sort(rows, report)
@@ -546,9 +537,9 @@ class LevelSubtask:
         chain.take_orders(orders)
         chain.receive(rows)
         chain.end_epoch(request.now, self._clock.used_up)
-        if request.take_snapshot or chain.ended:
+        if request.snapshot.takes_snapshot or chain.ended:
             chain.snapshot(request, report)
-        if not request.keep_deltas:
+        if request.snapshot.forgets:
             chain.forget_deltas()
 
     def _sort(self, rows: Iterable[ChunkRow], report: SubtaskReport) -> dict[int, list[ChunkRow]]:

@@ -122,6 +122,20 @@ def encode_parts(snapshots: dict[str, OperatorSnapshot]) -> Iterator[bytes]:
     yield from _part("", _END, b"")
 
 
+def operator_sizes(data: bytes | memoryview) -> dict[str, int]:
+    """How many bytes of a whole state file each operator takes; only the heads of its parts are looked at."""
+    sizes: dict[str, int] = {}
+    at = _HEADER.size
+    while at + _PART.size <= len(data):
+        length, _, name_length, kind = _PART.unpack_from(data, at)
+        end = at + _PART.size + name_length + length
+        if kind != _END:
+            uid = str(data[at + _PART.size : at + _PART.size + name_length], "utf-8", "replace")
+            sizes[uid] = sizes.get(uid, 0) + end - at
+        at = end
+    return sizes
+
+
 def _deltas(keyed: KeyedContent | None) -> Iterable[dict[str, Any]]:
     if keyed is None:
         return ()

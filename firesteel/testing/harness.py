@@ -28,6 +28,7 @@ from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import Clock, Operator
+from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.subtask import ChainInstance, EpochRequest, SubtaskReport, SubtaskSettings
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec, snapshots
@@ -236,8 +237,9 @@ class _Harness:
         """
         self._checkpoint_id += 1
         report = SubtaskReport(0, self._subtask)
+        order = SnapshotOrder.of_checkpoint(full, at_once=False)
         request = EpochRequest(
-            self._checkpoint_id, 0, self._clock.now, checkpoint_id=self._checkpoint_id, full_snapshot=full
+            self._checkpoint_id, 0, self._clock.now, checkpoint_id=self._checkpoint_id, snapshot=order
         )
         self._running().snapshot(request, report)
         return snapshots.encode(report.snapshots)

@@ -18,9 +18,9 @@ from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.datastream import MapFunction, ProcessFunction, StreamExecutionEnvironment
 from firesteel.errors import JobCancelledError
 from firesteel.execution.driver import EpochOrder
-from firesteel.execution.host import LevelResult
 from firesteel.execution.in_process import InProcessCluster
 from firesteel.execution.job import Job
+from firesteel.execution.results import LevelResult
 from tests.features.executors import MakeEnv, collect, on_both
 from tests.features.saving import Handed
 

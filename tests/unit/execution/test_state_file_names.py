@@ -8,11 +8,12 @@ import pytest
 
 from firesteel.common import JobID
 from firesteel.execution.host import LevelTask, state_file_name
+from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.subtask import EpochRequest
 
 
 def task(job_id: str) -> LevelTask:
-    request = EpochRequest(epoch=3, generation=0, now=0, checkpoint_id=2, take_snapshot=True)
+    request = EpochRequest(epoch=3, generation=0, now=0, checkpoint_id=2, snapshot=SnapshotOrder.CHANGES)
     return LevelTask(job_id, level=1, index=0, attempt="7", request=request)
 
 
