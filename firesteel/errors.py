@@ -122,7 +122,11 @@ class JobFailedError(JobError):
 
     The message begins with the user's own exception and traceback where a user function caused the failure,
     then names the operator, the line of the program that made it, and the record.
+
+    :ivar story: What happened to the job before, event by event, for whoever has to find out why it ended.
     """
+
+    story: str = ""
 
 
 class JobCancelledError(JobError):

@@ -110,6 +110,14 @@ def _unit_room_rules(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("pyspark.sql.session.SparkSession.Builder.getOrCreate", refuse_spark)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def _machines_check_themselves() -> Iterator[None]:
+    """The machines of all jobs in the tests look after every event whether their rules hold."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("firesteel.execution.control.machine.VALIDATE", True)
+        yield
+
+
 @pytest.fixture
 def keep_checkpoints(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a job that finishes leave its checkpoints behind, for tests that look into them."""

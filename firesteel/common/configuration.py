@@ -246,15 +246,15 @@ class Configuration:
         return self.clone()
 
     def __repr__(self) -> str:
-        return f"Configuration({dict(self._shown())!r})"
+        return f"Configuration({self.shown()!r})"
 
     def __str__(self) -> str:
-        return "{" + ", ".join(f"{key}={value}" for key, value in self._shown()) + "}"
+        return "{" + ", ".join(f"{key}={value}" for key, value in self.shown().items()) + "}"
 
-    def _shown(self) -> Iterable[tuple[str, str]]:
-        """What may be seen of the settings: all but secrets."""
-        for key, value in self.to_dict().items():
-            yield key, _HIDDEN if any(mark in key.lower() for mark in _SECRET) else value
+    def shown(self) -> dict[str, str]:
+        """What may be seen of the settings: all but secrets, which are hidden."""
+        hidden = {key for key in self.to_dict() if any(mark in key.lower() for mark in _SECRET)}
+        return {key: _HIDDEN if key in hidden else value for key, value in self.to_dict().items()}
 
 
 def _warn_about(keys: Iterable[str]) -> None:

@@ -1,9 +1,8 @@
-"""The driver's part in checkpoints: when one is due, when it is complete, and which are kept."""
+"""The driver's hands for checkpoints: where they are, what makes them count, and which are kept."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -20,8 +19,6 @@ from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles, disc
 from firesteel.state.work_directory import process_folder
 
 log = logging.getLogger("firesteel.checkpoints")
-_MAX_CHANGES = 32
-"""After so many changes a subtask writes everything anew: recovery reads no more files than that."""
 
 
 @dataclass(frozen=True)
@@ -38,43 +35,35 @@ class CompletedCheckpoint:
 
 
 @dataclass
-class PendingCheckpoint:
-    """A checkpoint whose snapshots have been taken and whose state files are being written."""
+class _Kept:
+    """A checkpoint whose snapshots have been put together, and whose state files are being written."""
 
     manifest: Manifest
-    started: int
-    """When, by the clock for intervals."""
     files: set[str]
     """The state files that are written for it."""
-    full: bool
+    path: str = ""
 
 
-class CheckpointCoordinator:
-    """Decides on checkpoints, follows them until they are complete, and keeps the last ones.
+class CheckpointKeeper:
+    """Puts checkpoints together, makes them count, and keeps the last ones. When and which, others decide.
 
     :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
-    :param clock: Milliseconds for intervals, which nobody puts forward or back; not the time of day.
-    :ivar tell: Called with the id of each checkpoint that is complete, before anything is cleaned up.
-    :ivar final_epochs: Whether epochs have to become final though the user asked for no checkpoints.
     """
 
-    def __init__(self, plan: JobPlan, every_epoch: bool, clock: Callable[[], int]) -> None:
-        self.tell: Callable[[int], None] = lambda checkpoint_id: None
-        self.final_epochs = False
+    def __init__(self, plan: JobPlan, every_epoch: bool) -> None:
         self.settings = CheckpointSettings.of(plan.configuration, plan.batch_mode)
         self.completed: list[CompletedCheckpoint] = []
-        self.failed = 0
         self.next_id = 1
+        """The number of the first checkpoint that is taken, once the directory is open."""
         self._plan = plan
-        self._clock = clock
-        self._every_epoch = every_epoch and not plan.batch_mode
+        self.every_epoch = every_epoch and not plan.batch_mode
         self._temporary = False
         self.store = self._open_store()
         self._lock = None if self.store is None else DirectoryLock(self.store.files)
-        self._pending: list[PendingCheckpoint] = []
+        self._kept: dict[int, _Kept] = {}
+        """What is under way, by its number."""
         self._abandoned: set[str] = set()
         """State files of checkpoints that were given up: some may still be under way."""
-        self._paused: str | None = None
         self._retained: list[Manifest] = []
         self._base: Manifest | None = None
         """Where a restart goes back to: the last completed checkpoint, or what the job was started from."""
@@ -82,16 +71,10 @@ class CheckpointCoordinator:
         """What the job was started from, if it is to be deleted."""
         self._last_snapshot: Manifest | None = None
         """The newest snapshot taken, complete or not: the next change builds on its files."""
-        self._asked_at = clock()
-        """When the epoch in work was about to begin: the time of the checkpoint that it ends with."""
-        self._last_started: int | None = None
-        self._last_ended = -(1 << 62)
-        self._full_due = True
-        self._consecutive_failures = 0
         self._cleaner = ThreadPoolExecutor(1, thread_name_prefix="firesteel-cleanup")
 
     def _open_store(self) -> CheckpointStore | None:
-        if self.settings.interval is None and not self._every_epoch:
+        if self.settings.interval is None and not self.every_epoch:
             return None
         directory = self.settings.directory
         if directory is None:
@@ -154,107 +137,39 @@ class CheckpointCoordinator:
     # --- taking checkpoints -------------------------------------------------------------------------
 
     @property
-    def enabled(self) -> bool:
-        """Whether the user asked for checkpoints."""
-        return self.settings.interval is not None
-
-    def due(self, now: int) -> bool:
-        """Whether the next epoch should end with a snapshot; ``now``: by the clock for intervals."""
-        self._asked_at = now
-        if self._paused is not None:
-            return False
-        if self._every_epoch:
-            return True
-        interval = self.settings.interval
-        if interval is None:
-            return self.final_epochs and not self._plan.batch_mode
-        if self._last_started is None:
-            self._last_started = now
-        return (
-            now - self._last_started >= interval
-            and now - self._last_ended >= self.settings.min_pause
-            and len(self._pending) < self.settings.max_concurrent
-        )
-
-    def next_due(self) -> int | None:
-        """When the next checkpoint is due, if they are on."""
-        if self.settings.interval is None or self._last_started is None or self._paused is not None:
-            return None
-        return max(self._last_started + self.settings.interval, self._last_ended + self.settings.min_pause)
-
-    def pause(self, reason: str | None) -> None:
-        """Take no checkpoints, for this reason; or take them again."""
-        if reason is not None and self._paused is None and (self.enabled or self._every_epoch):
-            log.warning("checkpoints pause: %s", reason)
-        elif reason is None and self._paused is not None and (self.enabled or self._every_epoch):
-            log.info("checkpoints go on")
-        self._paused = reason
-
-    @property
-    def paused(self) -> str | None:
-        """Why no checkpoints are taken now."""
-        return self._paused
-
-    @property
-    def full_snapshot_due(self) -> bool:
-        """Whether the next snapshot must stand by itself."""
-        return self._full_due
-
-    @property
     def latest(self) -> Manifest | None:
         """The last completed checkpoint."""
         return self._retained[-1] if self._retained else None
 
     @property
-    def base(self) -> int | None:
+    def base(self) -> Manifest | None:
         """The checkpoint or savepoint that a restart goes back to."""
-        return None if self._base is None else self._base.checkpoint_id
+        return self._base
 
-    @property
-    def pending(self) -> bool:
-        """Whether a checkpoint is under way."""
-        return bool(self._pending)
-
-    def begin(self, results: list[SubtaskDone], driver_state: dict[str, Any], now: int) -> None:
-        """Snapshots have been taken: follow them until all their files are there."""
-        checkpoint_id, self.next_id = self.next_id, self.next_id + 1
-        self._last_started = self._asked_at
-        before = {} if self._full_due or self._last_snapshot is None else self._last_snapshot.operators
+    def keep(
+        self, checkpoint_id: int, full: bool, results: list[SubtaskDone], driver_state: dict[str, Any], now: int
+    ) -> int:
+        """Put the snapshots of an epoch together. Returns how many files the recovery of one subtask would read."""
+        before = {} if full or self._last_snapshot is None else self._last_snapshot.operators
         manifest = build_manifest(self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state)
         files = {result.state_file for result in results if result.state_file is not None}
-        self._pending.append(PendingCheckpoint(manifest, self._last_started, files, self._full_due))
+        self._kept[checkpoint_id] = _Kept(manifest, files)
         self._last_snapshot = manifest
-        self._full_due = _longest_history(manifest) >= _MAX_CHANGES
-        self.poll()
+        return _longest_history(manifest)
 
-    def poll(self) -> None:
-        """Complete what can be completed, in order; give up what takes too long.
-
-        Raises :class:`CheckpointError` when more checkpoints in a row have failed than are tolerated.
-        """
-        if self._pending and self._lock is not None:
+    def has_files(self, checkpoint_id: int) -> bool:
+        """Whether all state files of a checkpoint are there."""
+        if self._lock is not None:
             self._lock.check()  # before waiting for files that will never be there
-        while self._pending:
-            first = self._pending[0]
-            if self.store is not None and not all(self.store.has_state(name) for name in first.files):
-                if self._clock() - first.started >= self.settings.timeout:
-                    self.fail(f"checkpoint {first.manifest.checkpoint_id} was not complete within its time")
-                return
-            try:
-                path = self._write_manifest(first)
-            except DirectoryLostError:
-                raise
-            except CheckpointError as error:
-                self.fail(f"checkpoint {first.manifest.checkpoint_id} could not be completed: {error}")
-                return
-            self._pending.pop(0)
-            self._complete(first, path)
+        return self.store is None or all(self.store.has_state(name) for name in self._kept[checkpoint_id].files)
 
-    def _write_manifest(self, pending: PendingCheckpoint) -> str:
+    def write_manifest(self, checkpoint_id: int) -> None:
+        """Make a checkpoint count. One that cannot be completed is a :class:`CheckpointError`."""
         if self.store is None:
-            return ""
-        manifest, limit = pending.manifest, self.settings.max_size
-        manifest.state_bytes = sum(self.store.state_size(name) for name in pending.files)
+            return
+        kept = self._kept[checkpoint_id]
+        manifest, limit = kept.manifest, self.settings.max_size
+        manifest.state_bytes = sum(self.store.state_size(name) for name in kept.files)
         if limit is not None and manifest.state_bytes > limit:
             raise CheckpointError(
                 f"it has {manifest.state_bytes} bytes of state, and those that are kept with the driver may have "
@@ -262,24 +177,17 @@ class CheckpointCoordinator:
             )
         if self._lock is not None:
             self._lock.check()
-        path = self.store.write_manifest(manifest)
+        kept.path = self.store.write_manifest(manifest)
         manifest.directory = self.store.directory
         self._retained.append(manifest)
         self._base = manifest
-        return path
 
-    def _complete(self, pending: PendingCheckpoint, path: str) -> None:
-        manifest = pending.manifest
-        self.tell(manifest.checkpoint_id)
-        self._last_ended = self._clock()
-        self._consecutive_failures = 0
+    def finish(self, checkpoint_id: int, duration_ms: int, full: bool) -> CompletedCheckpoint:
+        """Everything that follows a checkpoint has been done: forget what is not needed any more."""
+        kept = self._kept.pop(checkpoint_id)
+        manifest = kept.manifest
         done = CompletedCheckpoint(
-            manifest.checkpoint_id,
-            path,
-            manifest.timestamp,
-            self._last_ended - pending.started,
-            manifest.state_bytes,
-            pending.full,
+            checkpoint_id, kept.path, manifest.timestamp, duration_ms, manifest.state_bytes, full
         )
         self.completed.append(done)
         del self.completed[:-100]
@@ -288,33 +196,26 @@ class CheckpointCoordinator:
             if self._claimed is not None and self._claimed.directory != self.store.directory:
                 self._cleaner.submit(_discard, self._claimed)
             self._claimed = None
-
-    def fail(self, reason: str) -> None:
-        """Give up all checkpoints under way: each builds on the one before. The next one stands by itself."""
-        log.warning("%s; it is given up", reason)
-        self._abandon()
-        self.failed += 1
-        self._consecutive_failures += 1
-        if self._consecutive_failures > self.settings.tolerable_failures:
-            raise CheckpointError(
-                f"{reason}, and no more than {self.settings.tolerable_failures} failures are tolerated"
-            )
+        return done
 
     def decline(self, results: list[SubtaskDone]) -> None:
-        """The snapshots in these results are of no use, which is nobody's fault: forget them."""
+        """The snapshots in these results are of no use: forget them."""
         self._abandoned |= {result.state_file for result in results if result.state_file is not None}
-        self._abandon()
+        self.give_up()
 
-    def _abandon(self) -> None:
-        """Go back to where no checkpoint is under way; what waited for one waits for the next."""
-        abandoned, self._pending = self._pending, []
-        for pending in abandoned:
-            self._abandoned |= pending.files
-        self._full_due = True
+    def give_up(self) -> None:
+        """Forget all checkpoints under way."""
+        given_up = {number: kept for number, kept in self._kept.items() if not self._counts(number)}
+        for number, kept in given_up.items():
+            del self._kept[number]
+            self._abandoned |= kept.files
         self._last_snapshot = None
         if self.store is not None:
-            ids = [pending.manifest.checkpoint_id for pending in abandoned]
-            self._cleaner.submit(_delete, self.store, ids, self._take_abandoned(self.store))
+            self._cleaner.submit(_delete, self.store, list(given_up), self._take_abandoned(self.store))
+
+    def _counts(self, checkpoint_id: int) -> bool:
+        """Whether the manifest of one under way has been written: what follows it is still to be done."""
+        return any(manifest.checkpoint_id == checkpoint_id for manifest in self._retained)
 
     def _take_abandoned(self, store: CheckpointStore) -> list[str]:
         """The files of checkpoints that were given up which are there by now."""
@@ -328,7 +229,7 @@ class CheckpointCoordinator:
         abandoned = self._take_abandoned(store)
         if not dropped and not abandoned:
             return
-        kept = [*self._retained, *(pending.manifest for pending in self._pending)]
+        kept = [*self._retained, *(each.manifest for each in self._kept.values())]
         needed: set[str] = set().union(*(manifest.all_files() for manifest in kept))
         garbage = set().union(*(manifest.all_files() for manifest in dropped)) - needed
         self._cleaner.submit(
@@ -338,26 +239,25 @@ class CheckpointCoordinator:
     # --- recovery and the end -----------------------------------------------------------------------
 
     def stop_with(self, savepoint: str) -> None:
-        """The job stops with a savepoint: hand out what waits, and make output visible.
+        """The job stops with a savepoint.
 
         Whatever fails from here on, nothing may come again: a restart, and a program that is started in the same
         directory, go on from the savepoint.
         """
         manifest = find_manifest(savepoint)
-        self.next_id = manifest.checkpoint_id + 1
         if self.store is not None:
             self.store.note_stop(manifest.checkpoint_id, savepoint)
         self._base = manifest
-        self.tell(manifest.checkpoint_id)
 
     def roll_back(self) -> Manifest | None:
         """Forget what came after the last completed checkpoint."""
         if self.store is not None:
-            for pending in self._pending:
+            for number in self._kept:
                 # Its manifest may be there though writing it has failed. Nobody may find it without its output.
-                self.store.delete_checkpoint(pending.manifest.checkpoint_id)
-        self._abandon()
-        self._paused = None
+                if not self._counts(number):
+                    self.store.delete_checkpoint(number)
+        self.give_up()
+        self._kept.clear()
         return self._base
 
     def _directory_lost(self) -> bool:

@@ -1,4 +1,4 @@
-"""The driver loop: runs a job epoch by epoch until its sources end, it is cancelled, or it fails for good."""
+"""The driver of a job: carries out what the job's machine says, and tells it what happened."""
 
 from __future__ import annotations
 
@@ -6,52 +6,45 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 from firesteel.common import JobStatus
-from firesteel.common.options import CANCELLATION_TIMEOUT, PROGRESS
+from firesteel.common.options import CANCELLATION_TIMEOUT, EVENTS_DIR, EVENTS_INTERVAL, EVENTS_MAX_SIZE, PROGRESS
 from firesteel.common.restart_strategy import restart_strategy_of
 from firesteel.common.time import MIN_WATERMARK
-from firesteel.common.warnings import FiresteelWarning
-from firesteel.errors import (
-    CheckpointError,
-    CommitError,
-    FiresteelError,
-    JobCancelledError,
-    JobFailedError,
-    StateMigrationError,
-)
+from firesteel.errors import CheckpointError, JobCancelledError, JobFailedError
+from firesteel.events import EventLogWriter
 from firesteel.execution.budget import EpochBudget
-from firesteel.execution.checkpoints import CheckpointCoordinator
+from firesteel.execution.checkpoints import CheckpointKeeper
 from firesteel.execution.clock import SteadyClock, interval_clock, processing_clock
-from firesteel.execution.coordinators import Coordinators, JobServices, Orders, SinkFailedError
+from firesteel.execution.control import language as say
+from firesteel.execution.control.language import FailureKind, Outcome
+from firesteel.execution.control.ledger import CheckpointRules
+from firesteel.execution.control.machine import JobMachine, Phase
+from firesteel.execution.coordinators import Coordinators, JobServices, Orders
 from firesteel.execution.directory_lock import DirectoryLostError
-from firesteel.execution.ending import Interrupted, Terminated, watch_cancellation
+from firesteel.execution.ending import Terminated, watch_cancellation
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.hints import JobHints
 from firesteel.execution.job import Job
+from firesteel.execution.job_errors import headline_of, kind_of, shown_failure
 from firesteel.execution.job_metrics import EpochStats, job_watermark
 from firesteel.execution.progress import ProgressLine
 from firesteel.execution.recovery import unsafe_end
+from firesteel.execution.reporting import JobReporter, Subscriber
 from firesteel.execution.results import LevelResult, StateLost, SubtaskDone, SubtaskFailed
 from firesteel.execution.savepoints import SavepointRequest, write_savepoint
 from firesteel.execution.worker_plan import s3_access
 from firesteel.model.coordinator import EpochPlan
 from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
-from firesteel.runtime.failure import OperatorFailure, bounded
-from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.subtask import EpochRequest
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3
-from firesteel.state.store import Manifest
+from firesteel.state.store import CheckpointStore, Manifest
 
 log = logging.getLogger("firesteel.driver")
-_POLL_SECONDS = 0.1
-_LONGEST_WAIT_SECONDS = 1.0
-_ENDED_FROM_OUTSIDE = (JobCancelledError, KeyboardInterrupt, Terminated)
-_ABOUT_STORED_STATE = {error.__name__: error for error in (CheckpointError, StateMigrationError)}
 
 
 @dataclass
@@ -83,29 +76,20 @@ class Cluster(Protocol):
         """Close all functions of the job. Returns what went wrong while closing."""
 
 
-class EpochFailedError(Exception):
-    """An epoch did not hold. ``cause`` is what the user sees if the job is not restarted."""
-
-    def __init__(self, cause: BaseException) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
-
-
-class ClusterLostError(JobFailedError):
-    """The cluster is gone, and the job cannot get another one."""
-
-
 @dataclass
-class _Run:
-    """One run of the job: from a start or restart to the next failure."""
+class _EpochInWork:
+    """What belongs to one epoch, from the look before it to the next."""
 
-    generation: int
-    restore: Manifest | None
-    first: bool = True
+    now: int = 0
+    number: int = 0
+    started: float = 0.0
+    target: str | None = None
+    """Where its savepoint goes."""
+    results: list[SubtaskDone] = field(default_factory=list)
 
 
 class JobDriver:
-    """Runs one job on a cluster.
+    """Runs one job on a cluster: the hands of a :class:`JobMachine`, which decides everything.
 
     :param clock: Processing time in milliseconds; tests put in their own (see ``firesteel.execution.clock``).
     """
@@ -125,27 +109,37 @@ class JobDriver:
         self._job = job
         self._driver_sinks = driver_sinks
         self._clock = clock or processing_clock()
-        self._hints = JobHints(plan)
         self._ticks = interval_clock(self._clock)
-        self._checkpoints = CheckpointCoordinator(plan, not cluster.pinned, self._ticks)
+        self._hints = JobHints(plan)
+        self._checkpoints = CheckpointKeeper(plan, every_epoch=not cluster.pinned)
         self._budget = EpochBudget.of(configuration)
-        self._restarts = restart_strategy_of(configuration).new_policy()
         self._progress = ProgressLine.wanted(configuration.get(PROGRESS))
-        self._epoch = 0
+        restarts = restart_strategy_of(configuration).new_policy()
+        codec.register_serializers(plan.serializers)  # collected records are unpacked here
+        self._coordinators = Coordinators(plan, self._services(restarts is not None))
+        self._machine = JobMachine(self._rules(), restarts)
         self._next_timer: int | None = None
         self._previous_end: int | None = None
         self._completed_checkpoint: int | None = None
-        codec.register_serializers(plan.serializers)  # collected records are unpacked here
-        self._coordinators = Coordinators(plan, self._services())
-        self._checkpoints.tell = self._checkpoint_complete
-        self._checkpoints.final_epochs = self._coordinators.commits
+        self._restore: Manifest | None = None
+        """What subtasks that are not where they were go on from."""
+        self._savepoint: SavepointRequest | None = None
+        self._savepoint_path = ""
+        self._epoch = _EpochInWork()
+        self._started = time.monotonic()
+        self._failure: BaseException | None = None
+        self._first_failure: BaseException | None = None
+        """What the job was restarted for the first time."""
+        self._failed_at: SubtaskFailed | StateLost | None = None
+        self._log = self._event_log()
+        self._reporter = JobReporter(plan, str(job.id), self._subscribers())
         job.metrics.start(plan)
         watch_cancellation(job, cluster.interrupt, configuration.get(CANCELLATION_TIMEOUT))
         job.checkpoints = self._checkpoints.completed
 
-    def _services(self) -> JobServices:
+    def _services(self, restarts: bool) -> JobServices:
         # A BATCH job that fails reads everything anew: its output is handed out when it cannot come again.
-        begins_anew = self._plan.batch_mode and self._restarts is not None
+        begins_anew = self._plan.batch_mode and restarts
         return JobServices(
             driver_sinks=self._driver_sinks,
             wake=self._job.wake,
@@ -153,223 +147,198 @@ class JobDriver:
             replays=begins_anew or self._checkpoints.store is not None,
         )
 
+    def _event_log(self) -> EventLogWriter | None:
+        """Beside the checkpoints, once the directory is this job's; or where the user wants it."""
+        configuration = self._plan.configuration
+        beside = None if self._checkpoints.store is None else self._checkpoints.settings.directory
+        directory = configuration.get(EVENTS_DIR) or beside
+        if directory is None:
+            return None
+        interval, limit = configuration.get(EVENTS_INTERVAL), configuration.get(EVENTS_MAX_SIZE)
+        writer = EventLogWriter(directory, str(self._job.id), interval, limit)
+        if configuration.get(EVENTS_DIR) is not None:
+            writer.begin()
+        return writer
+
+    def _subscribers(self) -> list[Subscriber]:
+        wanted: list[Subscriber | None] = [self._job.metrics, self._job.history.apply, self._progress, self._log]
+        return [each for each in wanted if each is not None]
+
+    def _rules(self) -> CheckpointRules:
+        settings = self._checkpoints.settings
+        return CheckpointRules(
+            interval=settings.interval,
+            min_pause=settings.min_pause,
+            timeout=settings.timeout,
+            max_concurrent=settings.max_concurrent,
+            tolerable_failures=settings.tolerable_failures,
+            stored=self._checkpoints.store is not None,
+            every_epoch=self._checkpoints.every_epoch,
+            commits=self._coordinators.commits,
+            batch_mode=self._plan.batch_mode,
+        )
+
     def _make_room(self) -> None:
         if self._progress is not None:
             self._progress.make_room()
 
+    # ---- the loop ------------------------------------------------------------------------------------------------
+
     def run(self) -> None:
         """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
-        started = time.monotonic()
-        error: BaseException | None = None
+        self._started = time.monotonic()
         try:
             self._warn_about_guarantees()
-            self._job.transition(JobStatus.RUNNING)
-            error = self._run_with_restarts(self._first_run())
-        except BaseException as unexpected:
-            error = unexpected
-        finally:
-            error = self._end(error)
-            for sink in self._driver_sinks.values():
-                sink.finished(error)
-            self._job.finish(int((time.monotonic() - started) * 1000), error)
-        if isinstance(error, (KeyboardInterrupt, Terminated)):
-            raise error
+            self._reporter.described(self._checkpoints.settings)
+            event: say.Event | None = say.Submitted(self._ticks())
+            while event is not None:
+                instructions = self._machine.handle(event)
+                if isinstance(event, say.Failed):
+                    self._report_failure(event)
+                event = self._carry_out_all(instructions)
+        except BaseException as error:  # a bug of ours, or Ctrl-C at a moment at which nothing was being done
+            self._end_by_force(error)
+        if isinstance(self._failure, (KeyboardInterrupt, Terminated)):
+            raise self._failure
 
-    def _first_run(self) -> _Run:
-        restore = self._checkpoints.open()
-        if isinstance(self._clock, SteadyClock) and restore is not None:
-            self._clock.not_before(restore.timestamp)
-        return _Run(0, restore)
-
-    def _run_with_restarts(self, run: _Run) -> BaseException | None:
-        """Run until the end, with the restarts that the strategy allows. Returns why the job did not end well."""
-        first_cause: BaseException | None = None
-        while True:
+    def _carry_out_all(self, instructions: list[say.Instruction]) -> say.Event | None:
+        """Do what the machine says, up to the first failure. Returns the answer to the question at the end."""
+        answer: say.Event | None = None
+        for instruction in instructions:
             try:
-                self._coordinators.restore(run.restore)  # what fails here is one more failure, not the end
-                self._run_epochs(run)
-                return self._cancellation() if self._job.cancel_requested else None
-            except Interrupted:
-                return self._cancel_now()
-            except EpochFailedError as failure:
-                if self._job.cancel_requested:  # it has failed because it was interrupted, or it does not matter why
-                    return self._cancel_now()
-                cause = failure.cause
-            except FiresteelWarning as warning:  # the user has made warnings errors
-                return _job_failure(warning)
-            except SinkFailedError as failure:
-                return _because(JobFailedError(str(failure)), failure.__cause__)
-            except Exception as source_error:  # raised by a source in the driver
-                cause = source_error
-            delay = self._restarts.on_failure(self._ticks()) if self._restarts is not None else None
-            if delay is None or _hopeless(run, cause):
-                return cause if first_cause is None else _job_failure(cause, run.generation, first_cause)
-            first_cause = first_cause or cause
-            run = self._restart(run, cause, delay)
-            if self._job.cancel_requested:
-                self._commit_again()
-                return self._cancellation()
+                answer = self._carry_out(instruction)
+            except BaseException as error:
+                return self._failed(error, instruction)
+        return answer
 
-    def _cancel_now(self) -> JobCancelledError:
-        """Cancel the job in the middle of an epoch: what came after the last checkpoint is forgotten."""
-        self._checkpoints.roll_back()
-        self._coordinators.roll_back(self._checkpoints.base)
-        self._commit_again()
-        return self._cancellation()
+    def _report_failure(self, event: say.Failed) -> None:
+        """Tell of a failure, unless it is only the way in which the job was made to end."""
+        self._reporter.restarts = self._machine.generation
+        where, self._failed_at = self._failed_at, None
+        ended_from_outside = event.cancelled or event.kind in (FailureKind.OUTSIDE, FailureKind.INTERRUPTED)
+        if self._failure is not None and not ended_from_outside:
+            self._reporter.exception(self._failure, where, fatal=self._machine.phase is not Phase.BACKING_OFF)
 
-    def _commit_again(self) -> None:
-        """Let the checkpoint that the job would go on from take effect: a failure may have come before it had."""
-        if self._checkpoints.base is not None:
-            self._coordinators.committed(self._checkpoints.base)
+    def _end_by_force(self, error: BaseException) -> None:
+        """End the job without its machine: close what can be closed, and tell those who wait."""
+        self._failure = error
+        outside = isinstance(error, (KeyboardInterrupt, Terminated))
+        self._coordinators.close()
+        self._close_cluster(say.CloseCluster(failed=True))
+        self._close_checkpoints(say.CloseCheckpoints(finished=False, cancelled=outside))
+        self._job.refuse_savepoints()
+        self._job.set_status(JobStatus.CANCELED if outside else JobStatus.FAILED)
+        self._finish(say.Finish(Outcome.INTERRUPTED if outside else Outcome.FAILED))
 
-    def _cancellation(self) -> JobCancelledError:
-        return JobCancelledError(f"job {self._job.name!r} was cancelled")
+    def _carry_out(self, instruction: say.Instruction) -> say.Event | None:
+        """Do what the machine says. Returns the answer to a question."""
+        return _HANDS[type(instruction)](self, instruction)
 
-    def _restart(self, run: _Run, cause: BaseException, delay_ms: int) -> _Run:
-        headline = str(cause).partition("\n")[0]
-        log.warning("job %s failed (%s); restarting in %d ms", self._job.name, headline, delay_ms)
-        self._job.transition(JobStatus.RESTARTING)
-        restore = self._checkpoints.roll_back()
-        self._coordinators.roll_back(self._checkpoints.base)
-        deadline = time.monotonic() + delay_ms / 1000
-        while (left := deadline - time.monotonic()) > 0 and not self._job.cancel_requested:
-            self._job.wait(left)
-        if not self._job.cancel_requested:
-            self._job.transition(JobStatus.RUNNING)
-        self._next_timer = self._previous_end = None
-        return _Run(run.generation + 1, restore)
+    def _failed(self, error: BaseException, during: say.Instruction) -> say.Failed:
+        kind = kind_of(error)
+        if self._machine.phase is not Phase.CLOSING or self._failure is None or kind is FailureKind.OUTSIDE:
+            self._failure = error
+        else:
+            log.warning("while closing job %s: %s", self._job.name, headline_of(error))
+        return say.Failed(self._ticks(), kind, headline_of(error), during, self._job.cancel_requested)
 
-    def _run_epochs(self, run: _Run) -> None:
-        ended = False
-        while not ended and not self._job.cancel_requested:
-            now = self._clock()
-            self._coordinators.poll(now)
-            self._poll_checkpoints()
-            savepoint = self._next_savepoint()
-            if run.first or savepoint is not None or self._has_work(now):
-                try:
-                    ended = self._run_epoch(run, now, savepoint)
-                except Exception as error:
-                    if savepoint is not None:
-                        savepoint.fail(error.cause if isinstance(error, EpochFailedError) else error)
-                    raise
-                run.first = False
-            else:
-                self._job.wait(self._seconds_to_wait(now))
+    def _warn_about_guarantees(self) -> None:
+        if self._checkpoints.settings.interval is not None:
+            for shortcoming in self._coordinators.shortcomings():
+                log.warning("%s", shortcoming)
 
-    def _next_savepoint(self) -> SavepointRequest | None:
-        savepoint = self._job.next_savepoint()
-        if savepoint is None or not self._plan.batch_mode:
-            return savepoint
-        savepoint.fail(
-            CheckpointError(
-                f"job {self._job.name!r} runs in BATCH mode, in which there are no savepoints: its input is being "
-                "sorted, and what has been read of it is not state. Set the runtime mode STREAMING"
-            )
-        )
-        return None
+    # ---- beginning -----------------------------------------------------------------------------------------------
 
-    def _has_work(self, now: int) -> bool:
-        return (
-            self._coordinators.has_work(now)
-            or (self._next_timer is not None and self._next_timer <= now)
-            or (self._checkpoints.enabled and self._checkpoints.due(self._ticks()))
-        )
+    def _set_status(self, told: say.SetStatus) -> None:
+        self._reporter.restarts = self._machine.generation
+        self._job.set_status(told.status)
+        self._reporter.status(told.status)
 
-    def _seconds_to_wait(self, now: int) -> float:
-        next_work = self._coordinators.next_work_time(now)
+    def _open(self, _: say.OpenCheckpoints) -> say.Event:
+        self._restore = self._checkpoints.open()
+        if self._log is not None:
+            self._log.begin()
+        if isinstance(self._clock, SteadyClock) and self._restore is not None:
+            self._clock.not_before(self._restore.timestamp)
+        return say.Opened(self._ticks(), self._restore is not None, self._checkpoints.next_id)
+
+    def _start(self, _: say.Start) -> say.Event:
+        self._coordinators.restore(self._restore)
+        if self._restore is not None:
+            self._reporter.restored(self._restore)
+        return say.Started(self._ticks())
+
+    # ---- between epochs ------------------------------------------------------------------------------------------
+
+    def _look(self, _: say.Look) -> say.Event:
+        if self._job.cancel_requested:
+            return say.Looked(self._ticks(), cancelled=True)
+        now = self._clock()
+        self._coordinators.poll(now)
+        self._savepoint = self._job.next_savepoint()
+        saving = None if self._savepoint is None else say.Saving(self._savepoint.stop, self._savepoint.drain)
+        timer_due = self._next_timer is not None and self._next_timer <= now
+        work = saving is not None or timer_due or self._coordinators.has_work(now)
+        next_work = None if work else self._coordinators.next_work_time(now)
         known = [at - now for at in (next_work, self._next_timer) if at is not None]
-        checkpoint = self._checkpoints.next_due()
-        if checkpoint is not None:
-            known.append(checkpoint - self._ticks())
-        if next_work is None or self._checkpoints.pending:
-            known.append(int(_POLL_SECONDS * 1000))
-        return min(max(min(known, default=0) / 1000, 0.001), _LONGEST_WAIT_SECONDS)
+        self._epoch = _EpochInWork(now)
+        return say.Looked(self._ticks(), work, min(known, default=None), next_work is None, saving)
 
-    def _poll_checkpoints(self) -> None:
-        try:
-            self._checkpoints.poll()
-        except CheckpointError as error:
-            raise EpochFailedError(error) from error
+    def _wait(self, told: say.Wait) -> None:
+        self._job.wait(told.seconds)
 
-    def _run_epoch(self, run: _Run, now: int, savepoint: SavepointRequest | None) -> bool:
-        """Run one epoch and make it count. Returns whether the job has come to its end."""
-        self._epoch += 1
-        snapshot = savepoint is None and self._checkpoints.due(self._ticks())
-        target = None if savepoint is None else savepoint.target(str(self._job.id))
-        order = self._order(run, now, snapshot, savepoint, target)
-        started = time.monotonic()
-        results = self._run_on_cluster(order)
+    # ---- epochs --------------------------------------------------------------------------------------------------
+
+    def _run_epoch(self, told: say.RunEpoch) -> say.Event:
+        epoch = self._epoch
+        epoch.number = told.number
+        if self._savepoint is not None:
+            epoch.target = self._savepoint.target(str(self._job.id))
+        order = self._order(told, epoch)
+        epoch.started = time.monotonic()
+        epoch.results = self._run_on_cluster(order)
         self._previous_end = self._clock()
-        self._coordinators.apply(results)
-        timers = [r.report.next_timer for r in results if r.report.next_timer is not None]
-        self._next_timer = min(timers, default=None)
-        ended = all(self._ended(result) for result in results)
-        self._checkpoints.pause(unsafe_end(self._plan, results))
-        checkpoint_id = self._checkpoint(results, now, snapshot, ended)
-        if not self._cluster.pinned:  # a subtask that moves goes on from exactly here, or not at all
-            latest = self._checkpoints.latest
-            run.restore = latest if latest is not None and latest.checkpoint_id == checkpoint_id else None
-        if savepoint is not None and target is not None:
-            ended = self._finish_savepoint(savepoint, target, results, now) or ended
-        self._measure(results, time.monotonic() - started, checkpoint_id, now)
-        if ended:
-            self._finish_coordinators()
-        return ended
+        problems = [problem for result in epoch.results for problem in result.write_problems]
+        return say.EpochDone(
+            self._ticks(),
+            ended=all(self._ended(result) for result in epoch.results),
+            unsafe=unsafe_end(self._plan, epoch.results),
+            problem=problems[0] if problems else None,
+        )
 
-    def _finish_coordinators(self) -> None:
-        """Wait for those that are not done though the job has ended: output may still have to become visible."""
-        while self._coordinators.unfinished() and not self._job.cancel_requested:
-            self._job.wait(_POLL_SECONDS)
-            self._coordinators.poll(self._clock())
-
-    def _order(
-        self, run: _Run, now: int, snapshot: bool, savepoint: SavepointRequest | None, target: str | None
-    ) -> EpochOrder:
+    def _order(self, told: say.RunEpoch, epoch: _EpochInWork) -> EpochOrder:
         store = self._checkpoints.store
-        drain = savepoint is not None and savepoint.drain
         completed, self._completed_checkpoint = self._completed_checkpoint, None
+        plan = EpochPlan(epoch.now, told.checkpoint_id, self._budget.records, drain=told.snapshot.drains)
         return EpochOrder(
             request=EpochRequest(
-                epoch=self._epoch,
-                generation=run.generation,
-                now=now,
+                epoch=told.number,
+                generation=told.generation,
+                now=epoch.now,
                 previous_end=self._previous_end,
-                checkpoint_id=self._checkpoints.next_id,
-                snapshot=self._snapshot_order(snapshot, savepoint),
+                checkpoint_id=told.checkpoint_id,
+                snapshot=told.snapshot,
                 completed_checkpoint=completed,
                 time_budget_ms=int(self._budget.reading_seconds * 1000),
             ),
-            orders=self._coordinators.orders(
-                EpochPlan(now, self._checkpoints.next_id, self._budget.records, drain=drain)
-            ),
-            restore=run.restore if run.first or not self._cluster.pinned else None,
-            fresh=run.first and run.restore is None,
-            store_directory=target or (None if store is None else store.directory),
+            orders=self._coordinators.orders(plan),
+            restore=self._restore if told.first or not self._cluster.pinned else None,
+            fresh=told.first and self._restore is None,
+            store_directory=epoch.target or (None if store is None else store.directory),
         )
 
-    def _snapshot_order(self, checkpoint: bool, savepoint: SavepointRequest | None) -> SnapshotOrder:
-        if savepoint is not None:
-            return SnapshotOrder.DRAIN if savepoint.drain else SnapshotOrder.SAVEPOINT
-        if self._checkpoints.store is None:
-            return SnapshotOrder.COMMIT_ONLY if checkpoint else SnapshotOrder.FORGET
-        if not checkpoint:
-            return SnapshotOrder.KEEP
-        return SnapshotOrder.of_checkpoint(self._checkpoints.full_snapshot_due, at_once=not self._cluster.pinned)
-
     def _run_on_cluster(self, order: EpochOrder) -> list[SubtaskDone]:
-        try:
-            results = self._cluster.run_epoch(order)
-        except Exception as error:  # Spark failed, not the user's code
-            raise EpochFailedError(error) from error
+        results = self._cluster.run_epoch(order)
         for failed in [result for result in results if isinstance(result, SubtaskFailed)]:
-            raise EpochFailedError(failed.failure)
+            self._failed_at = failed
+            raise failed.failure
         for lost in [result for result in results if isinstance(result, StateLost)]:
-            raise EpochFailedError(JobFailedError(lost.message))
+            self._failed_at = lost
+            raise JobFailedError(lost.message)
         done = [result for result in results if isinstance(result, SubtaskDone)]
         violation = fencing_violation(self._plan, done)
         if violation is not None:
-            raise EpochFailedError(JobFailedError(f"epoch {order.request.epoch} does not fit together: {violation}"))
+            raise JobFailedError(f"epoch {order.request.epoch} does not fit together: {violation}")
         return done
 
     def _ended(self, result: SubtaskDone) -> bool:
@@ -377,141 +346,215 @@ class JobDriver:
         chains = [chain for chain in self._plan.chains if chain.level == level and index < chain.parallelism]
         return len(result.report.ended_chains) == len(chains)
 
-    def _checkpoint(self, results: list[SubtaskDone], now: int, snapshot: bool, ended: bool) -> int | None:
-        """Follow up a snapshot, or the end of the job: with checkpoints on, the end is one more checkpoint."""
-        if ended and not self._checkpoints.enabled:
-            self._coordinators.committed(self._checkpoints.next_id)
-        elif self._checkpoints.paused is not None and snapshot:
-            self._checkpoints.decline(results)
-            return None
-        elif snapshot or ended:
-            return self._begin_checkpoint(results, now, wait=ended)
-        return None
+    def _take_in(self, _: say.TakeIn) -> None:
+        results = self._epoch.results
+        self._coordinators.apply(results)
+        timers = [each.report.next_timer for each in results if each.report.next_timer is not None]
+        self._next_timer = min(timers, default=None)
 
-    def _checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._coordinators.committed(checkpoint_id)
-        self._completed_checkpoint = checkpoint_id
-
-    def _begin_checkpoint(self, results: list[SubtaskDone], now: int, wait: bool) -> int:
-        checkpoint_id = self._checkpoints.next_id
-        problems = [problem for result in results for problem in result.write_problems]
-        try:
-            if wait:
-                self._wait_for_checkpoints()
-            self._checkpoints.begin(results, self._coordinators.snapshot(checkpoint_id), now)
-            if problems:
-                self._checkpoints.fail(problems[0])
-        except CheckpointError as error:
-            raise EpochFailedError(error) from error
-        return checkpoint_id
-
-    def _wait_for_checkpoints(self) -> None:
-        """Let the checkpoints under way come to an end, before the job does."""
-        while self._checkpoints.pending:
-            self._checkpoints.poll()
-            self._job.wait(_POLL_SECONDS)
-
-    def _finish_savepoint(self, savepoint: SavepointRequest, target: str, results: list[SubtaskDone], now: int) -> bool:
-        """Complete a savepoint. Returns whether the job stops with it."""
-        savepoint_id = self._checkpoints.next_id
-        try:
-            if savepoint.stop:
-                self._wait_for_checkpoints()
-            driver_state = self._coordinators.snapshot(savepoint_id)
-            path = write_savepoint(target, self._plan, savepoint_id, now, results, driver_state)
-        except CheckpointError as error:
-            savepoint.done.set_exception(error)
-            return False
-        if savepoint.stop:
-            self._checkpoints.stop_with(path)
-        savepoint.done.set_result(path)
-        return savepoint.stop
-
-    def _measure(self, results: list[SubtaskDone], seconds: float, checkpoint_id: int | None, now: int) -> None:
+    def _measure(self, told: say.Measure) -> None:
+        epoch, results = self._epoch, self._epoch.results
+        latest = self._checkpoints.latest
+        if not self._cluster.pinned:  # a subtask that moves goes on from exactly here, or not at all
+            here = latest is not None and latest.checkpoint_id == told.checkpoint_id
+            self._restore = latest if here else None
+        seconds = time.monotonic() - epoch.started
         intakes = self._coordinators.intakes()
         reads: Counter[int] = Counter()
         for intake in intakes:
             reads.update(intake.records)
         self._budget.observe(max(reads.values(), default=0), seconds)
         newest = max((each.newest for each in intakes if each.newest is not None), default=MIN_WATERMARK)
-        stats = EpochStats(self._epoch, reads.total(), seconds, job_watermark(results), newest, checkpoint_id)
-        self._job.metrics.record(self._plan, results, stats, self._budget.saturated, self._coordinators.metrics())
-        if self._progress is not None:
-            self._progress.show(self._job.metrics, stats)
-        self._hints.observe(results, now)
+        stats = EpochStats(epoch.number, reads.total(), seconds, job_watermark(results), newest, told.checkpoint_id)
+        self._reporter.epoch(stats, results, self._budget.saturated, self._coordinators.metrics())
+        self._hints.observe(results, epoch.now)
 
-    def _end(self, error: BaseException | None) -> BaseException | None:
-        """Close everything and settle the job's last status."""
-        if self._progress is not None:
-            self._progress.end()
-        self._settle(error, before_closing=True)
-        self._coordinators.close()
-        for problem in self._close_cluster(failed=error is not None):
-            log.warning("while closing job %s: %s", self._job.name, problem)
-        suspended = self._job.terminated or isinstance(error, Terminated)
-        cancelled = isinstance(error, _ENDED_FROM_OUTSIDE) and not suspended
-        self._checkpoints.close(finished=error is None, cancelled=cancelled)
-        self._job.refuse_savepoints()
-        self._settle(error, before_closing=False)
-        if isinstance(error, (JobFailedError, *_ENDED_FROM_OUTSIDE)) or error is None:
-            return error
-        return _job_failure(error)
+    # ---- checkpoints and savepoints ------------------------------------------------------------------------------
 
-    def _close_cluster(self, failed: bool) -> list[str]:
+    def _pause(self, told: say.PauseCheckpoints) -> None:
+        if told.reason is None:
+            log.info("checkpoints go on")
+        else:
+            log.warning("checkpoints pause: %s", told.reason)
+
+    def _commit(self, told: say.Commit) -> None:
+        self._coordinators.committed(told.checkpoint_id)
+        if told.stored:
+            self._completed_checkpoint = told.checkpoint_id
+
+    def _commit_again(self, _: say.CommitAgain) -> None:
+        if self._checkpoints.base is not None:
+            self._coordinators.committed(self._checkpoints.base.checkpoint_id)
+
+    def _keep(self, told: say.KeepSnapshot) -> say.Event:
+        state = self._coordinators.snapshot(told.checkpoint_id)
+        epoch = self._epoch
+        files = self._checkpoints.keep(told.checkpoint_id, told.full, epoch.results, state, epoch.now)
+        if self._checkpoints.store is not None:
+            self._reporter.snapshots_taken(told.checkpoint_id, savepoint=False, results=epoch.results)
+        return say.SnapshotKept(self._ticks(), files)
+
+    def _forget(self, _: say.ForgetSnapshot) -> None:
+        self._checkpoints.decline(self._epoch.results)
+
+    def _look_for_files(self, told: say.LookForFiles) -> say.Event:
+        return say.FilesSeen(self._ticks(), told.checkpoint_id, self._checkpoints.has_files(told.checkpoint_id))
+
+    def _write_manifest(self, told: say.WriteManifest) -> say.Event:
         try:
-            return self._cluster.close()
+            self._checkpoints.write_manifest(told.checkpoint_id)
+        except DirectoryLostError:
+            raise
+        except CheckpointError as error:
+            return say.ManifestRefused(self._ticks(), told.checkpoint_id, str(error))
+        return say.ManifestWritten(self._ticks(), told.checkpoint_id)
+
+    def _finish_checkpoint(self, told: say.FinishCheckpoint) -> say.Event:
+        at = self._ticks()
+        done = self._checkpoints.finish(told.checkpoint_id, at - told.started, told.full)
+        store = self._checkpoints.store
+        if store is not None:
+            size, number = done.state_bytes, done.checkpoint_id
+            self._reporter.checkpoint_complete(number, False, done.path, done.duration_ms, size, done.full, store)
+        return say.CheckpointFinished(at)
+
+    def _give_up_checkpoints(self, told: say.GiveUpCheckpoints) -> None:
+        log.warning("%s; it is given up", told.reason)
+        self._checkpoints.give_up()
+        self._reporter.checkpoints_failed(told.checkpoint_ids, told.reason)
+        if told.fatal:
+            raise CheckpointError(told.reason)
+
+    def _write_savepoint(self, told: say.WriteSavepoint) -> say.Event:
+        assert self._savepoint is not None
+        assert self._epoch.target is not None
+        epoch, number = self._epoch, told.checkpoint_id
+        state = self._coordinators.snapshot(number)
+        self._reporter.snapshots_taken(number, savepoint=True, results=epoch.results)
+        try:
+            self._savepoint_path = write_savepoint(
+                self._epoch.target, self._plan, number, epoch.now, epoch.results, state
+            )
+        except CheckpointError as error:
+            self._savepoint.fail(error)
+            self._reporter.checkpoints_failed((number,), str(error), savepoint=True)
+            return say.SavepointRefused(self._ticks())
+        store = CheckpointStore(self._savepoint_path)
+        size = sum(store.state_size(each.state_file) for each in epoch.results if each.state_file is not None)
+        took = int((time.monotonic() - epoch.started) * 1000)
+        self._reporter.checkpoint_complete(number, True, self._savepoint_path, took, size, True, store)
+        return say.SavepointWritten(self._ticks())
+
+    def _stop_with_savepoint(self, told: say.StopWithSavepoint) -> None:
+        self._checkpoints.stop_with(self._savepoint_path)
+        self._coordinators.committed(told.checkpoint_id)
+
+    def _answer_savepoint(self, _: say.AnswerSavepoint) -> None:
+        assert self._savepoint is not None
+        self._savepoint.done.set_result(self._savepoint_path)
+
+    def _refuse_savepoint(self, told: say.RefuseSavepoint) -> None:
+        assert self._savepoint is not None
+        self._savepoint.fail(self._failure or CheckpointError(f"job {self._job.name!r} {told.reason}"))
+        self._savepoint = None
+
+    # ---- failures and the end ------------------------------------------------------------------------------------
+
+    def _roll_back(self, _: say.RollBack) -> None:
+        self._restore = self._checkpoints.roll_back()
+        base = self._checkpoints.base
+        self._coordinators.roll_back(None if base is None else base.checkpoint_id)
+        self._next_timer = self._previous_end = None
+
+    def _back_off(self, told: say.BackOff) -> say.Event:
+        self._first_failure = self._first_failure or self._failure
+        log.warning("job %s failed (%s); restarting in %d ms", self._job.name, told.headline, told.milliseconds)
+        deadline = time.monotonic() + told.milliseconds / 1000
+        while (left := deadline - time.monotonic()) > 0 and not self._job.cancel_requested:
+            self._job.wait(left)
+        self._failure = None
+        return say.BackedOff(self._ticks(), self._job.cancel_requested)
+
+    def _ask_unfinished(self, _: say.AskUnfinished) -> say.Event:
+        """Whether coordinators are not done though the job has ended: output may still have to become visible."""
+        if self._coordinators.unfinished():
+            self._coordinators.poll(self._clock())
+        return say.UnfinishedSeen(self._ticks(), self._coordinators.unfinished(), self._job.cancel_requested)
+
+    def _close_coordinators(self, _: say.CloseCoordinators) -> None:
+        self._coordinators.close()
+
+    def _close_cluster(self, told: say.CloseCluster) -> None:
+        try:
+            problems = self._cluster.close()
         except Exception as error:  # the cluster may be what failed: then it has been said already
             log.debug("the cluster of job %s cannot be closed", self._job.name, exc_info=error)
-            return [] if failed else [f"{type(error).__name__}: {error}".partition("\n")[0]]
+            problems = [] if told.failed else [headline_of(error)]
+        for problem in problems:
+            log.warning("while closing job %s: %s", self._job.name, problem)
 
-    def _settle(self, error: BaseException | None, before_closing: bool) -> None:
-        if error is None:
-            if not before_closing:
-                self._job.transition(JobStatus.FINISHED)
-        elif isinstance(error, _ENDED_FROM_OUTSIDE):
-            self._job.transition(JobStatus.CANCELLING if before_closing else JobStatus.CANCELED)
-        else:
-            self._job.transition(JobStatus.FAILING if before_closing else JobStatus.FAILED)
+    def _close_checkpoints(self, told: say.CloseCheckpoints) -> None:
+        suspended = self._job.terminated or isinstance(self._failure, Terminated)
+        self._checkpoints.close(finished=told.finished, cancelled=told.cancelled and not suspended)
 
-    def _warn_about_guarantees(self) -> None:
-        if not self._checkpoints.enabled:
-            return
-        for shortcoming in self._coordinators.shortcomings():
-            log.warning("%s", shortcoming)
+    def _refuse_savepoints(self, _: say.RefuseSavepoints) -> say.Event:
+        self._job.refuse_savepoints()
+        return say.Closed(self._ticks())
 
+    def _finish(self, told: say.Finish) -> None:
+        error = self._error_of(told.outcome)
+        for sink in self._driver_sinks.values():
+            sink.finished(error)
+        runtime_ms = int((time.monotonic() - self._started) * 1000)
+        story = error.story if isinstance(error, JobFailedError) else ""
+        self._reporter.ended(self._job.status, runtime_ms, error, self._job.metrics.counters(), story)
+        if self._log is not None:
+            self._log.close()
+        self._job.finish(runtime_ms, error)
 
-def _job_failure(error: BaseException, restarts: int = 0, first: BaseException | None = None) -> JobFailedError:
-    """The error that the user sees; ``first``: what the job was restarted for the first time."""
-    text = error.describe() if isinstance(error, OperatorFailure) else bounded(f"{type(error).__name__}: {error}")
-    if first is not None:
-        headline = f"{type(first).__name__}: {first}" if not isinstance(first, OperatorFailure) else str(first)
-        text += f"\n  restarts: {restarts}; the first failure was: {bounded(headline.partition(chr(10))[0], 1000)}"
-    return _because(JobFailedError(text), _cause(error))
-
-
-def _cause(error: BaseException) -> BaseException | None:
-    """What failed, as an exception that can be told apart. What happened in workers comes as text."""
-    if not isinstance(error, OperatorFailure):
-        return error if bounded(str(error)) == str(error) else None
-    about_state = _ABOUT_STORED_STATE.get(error.exception_type)
-    return None if about_state is None else about_state(error.message)
-
-
-def _hopeless(run: _Run, cause: BaseException) -> bool:
-    """Whether no restart changes anything: the cluster or the checkpoint directory is gone, or the job could not even
-    begin with the state it was given.
-    """
-    if isinstance(cause, (ClusterLostError, DirectoryLostError)):
-        return True
-    about_state = isinstance(cause, OperatorFailure) and cause.exception_type in _ABOUT_STORED_STATE
-    begins = run.generation == 0 and run.first and run.restore is not None
-    return begins and (about_state or isinstance(cause, CommitError))
+    def _error_of(self, outcome: Outcome) -> BaseException | None:
+        """What whoever waits for the job gets."""
+        if outcome is Outcome.FINISHED:
+            return None
+        if outcome is Outcome.CANCELLED:
+            return JobCancelledError(f"job {self._job.name!r} was cancelled")
+        assert self._failure is not None
+        if outcome is Outcome.INTERRUPTED:
+            return self._failure
+        failure = shown_failure(self._failure, self._machine.generation, self._first_failure)
+        failure.story = self._machine.story()
+        return failure
 
 
-def _because(failure: JobFailedError, cause: BaseException | None) -> JobFailedError:
-    """Say what caused it. An error of ours says all in its message: the frames it came through would hide that."""
-    if isinstance(cause, FiresteelError):
-        cause = cause.with_traceback(None)
-        cause.__cause__ = cause.__context__ = None
-    failure.__cause__ = cause
-    return failure
+_HANDS: dict[type[say.Instruction], Callable[[JobDriver, Any], say.Event | None]] = {
+    say.SetStatus: JobDriver._set_status,
+    say.OpenCheckpoints: JobDriver._open,
+    say.Start: JobDriver._start,
+    say.Look: JobDriver._look,
+    say.Wait: JobDriver._wait,
+    say.RunEpoch: JobDriver._run_epoch,
+    say.TakeIn: JobDriver._take_in,
+    say.Measure: JobDriver._measure,
+    say.PauseCheckpoints: JobDriver._pause,
+    say.Commit: JobDriver._commit,
+    say.CommitAgain: JobDriver._commit_again,
+    say.KeepSnapshot: JobDriver._keep,
+    say.ForgetSnapshot: JobDriver._forget,
+    say.LookForFiles: JobDriver._look_for_files,
+    say.WriteManifest: JobDriver._write_manifest,
+    say.FinishCheckpoint: JobDriver._finish_checkpoint,
+    say.GiveUpCheckpoints: JobDriver._give_up_checkpoints,
+    say.WriteSavepoint: JobDriver._write_savepoint,
+    say.StopWithSavepoint: JobDriver._stop_with_savepoint,
+    say.AnswerSavepoint: JobDriver._answer_savepoint,
+    say.RefuseSavepoint: JobDriver._refuse_savepoint,
+    say.RollBack: JobDriver._roll_back,
+    say.BackOff: JobDriver._back_off,
+    say.AskUnfinished: JobDriver._ask_unfinished,
+    say.CloseCoordinators: JobDriver._close_coordinators,
+    say.CloseCluster: JobDriver._close_cluster,
+    say.CloseCheckpoints: JobDriver._close_checkpoints,
+    say.RefuseSavepoints: JobDriver._refuse_savepoints,
+    say.Finish: JobDriver._finish,
+}
+"""What carries out each instruction."""

@@ -8,19 +8,11 @@ from concurrent.futures import Future, wait
 from typing import Any
 
 from firesteel.common import CompletableFuture, JobClient, JobExecutionResult, JobID, JobStatus
-from firesteel.errors import CheckpointError, ConfigurationError, FiresteelError, JobCancelledError
+from firesteel.errors import CheckpointError, ConfigurationError, JobCancelledError
+from firesteel.events import CheckpointCompleted, CheckpointFailed, ExceptionRaised, JobHistory
 from firesteel.execution.checkpoints import CompletedCheckpoint
 from firesteel.execution.job_metrics import JobMetrics
 from firesteel.execution.savepoints import SavepointRequest
-
-_TRANSITIONS: dict[JobStatus, frozenset[JobStatus]] = {
-    JobStatus.CREATED: frozenset({JobStatus.RUNNING, JobStatus.CANCELLING, JobStatus.FAILING}),
-    JobStatus.RUNNING: frozenset({JobStatus.FINISHED, JobStatus.CANCELLING, JobStatus.FAILING, JobStatus.RESTARTING}),
-    JobStatus.RESTARTING: frozenset({JobStatus.RUNNING, JobStatus.CANCELLING, JobStatus.FAILING}),
-    JobStatus.FAILING: frozenset({JobStatus.FAILED}),
-    JobStatus.CANCELLING: frozenset({JobStatus.CANCELED, JobStatus.FAILING}),
-}
-"""From each status to those that may follow. A status that is not here is the end."""
 
 
 class Job:
@@ -30,6 +22,7 @@ class Job:
         self.name = name
         self.id = JobID()
         self.metrics = JobMetrics()
+        self.history = JobHistory()
         self.checkpoints: list[CompletedCheckpoint] = []
         self._lock = threading.Lock()
         self._status = JobStatus.CREATED
@@ -49,14 +42,11 @@ class Job:
         with self._lock:
             return self._status
 
-    def transition(self, status: JobStatus) -> None:
-        """Go over to another status; one that cannot follow is a bug of ours."""
+    def set_status(self, status: JobStatus) -> None:
+        """Show another status. Which may follow which is the business of the job's machine."""
         with self._lock:
-            if self._given_up:
-                return  # a thread that is still busy with it
-            if status not in _TRANSITIONS.get(self._status, frozenset()):
-                raise FiresteelError(f"job {self.name!r} cannot go from {self._status.name} to {status.name}")
-            self._status = status
+            if not self._given_up:  # otherwise a thread is still busy with it
+                self._status = status
 
     def request_cancel(self) -> None:
         """Ask the loop to end after the present epoch."""
@@ -209,3 +199,18 @@ class EngineJobClient(JobClient):
     def get_checkpoints(self) -> list[CompletedCheckpoint]:
         """The last completed checkpoints (at most 100), oldest first: id, path, time, duration, size."""
         return list(self._job.checkpoints)
+
+    def get_checkpoint_history(self) -> list[CheckpointCompleted | CheckpointFailed]:
+        """The last checkpoints and savepoints (at most 100), oldest first, also those that failed.
+
+        Completed ones say what each operator and subtask has stored and how long its snapshot held it up.
+        """
+        return self._job.history.checkpoints
+
+    def get_exceptions(self) -> list[ExceptionRaised]:
+        """What has failed so far (the last 100), oldest first: exception, operator, subtask, host, time."""
+        return self._job.history.exceptions
+
+    def get_history(self) -> JobHistory:
+        """What is known of the job: its plan, statuses with times, numbers of all subtasks, and the above."""
+        return self._job.history

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
+from firesteel.events import EpochEnded, JobEvent, OperatorNumbers
 from firesteel.execution.results import SubtaskDone
 from firesteel.metrics import MergedMetrics, MetricSnapshot, merge_snapshots
 from firesteel.plan.job_plan import JobPlan
@@ -37,7 +38,7 @@ class OperatorMetrics:
     late_records_dropped: int
     keyed_state_entries: int
     busy_ratio: float
-    """Share of the last epoch in which the busiest subtask of the operator's level was at work."""
+    """Share of the last epoch in which the operator's busiest subtask was at work, with all others of its level."""
     user: MergedMetrics
 
 
@@ -46,7 +47,7 @@ class JobMetrics:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._operators: dict[str, dict[int, dict[str, Any]]] = {}
+        self._operators: dict[str, dict[int, OperatorNumbers]] = {}
         self._names: dict[str, str] = {}
         self._busy: dict[str, float] = {}
         self._in_driver: dict[str, dict[int, MetricSnapshot]] = {}
@@ -58,26 +59,22 @@ class JobMetrics:
         """Learn the operators' names."""
         self._names = {operator.info.uid: operator.info.name for chain in plan.chains for operator in chain.operators}
 
-    def record(
-        self,
-        plan: JobPlan,
-        results: list[SubtaskDone],
-        stats: EpochStats,
-        saturated: bool,
-        in_driver: dict[str, dict[int, MetricSnapshot]],
-    ) -> None:
-        """Take in what an epoch reported, and what functions in the driver have measured, by uid and subtask."""
-        busiest: dict[int, float] = {}
+    def __call__(self, event: JobEvent) -> None:
+        """Take in what has happened: of all events, the ends of epochs."""
+        if not isinstance(event, EpochEnded):
+            return
+        stats = EpochStats(
+            event.epoch, event.records, event.seconds, event.watermark, event.newest, event.checkpoint_id
+        )
         with self._lock:
-            for result in results:
-                busiest[result.level] = max(busiest.get(result.level, 0.0), result.busy_seconds)
-                for uid, numbers in result.report.metrics.items():
-                    self._operators.setdefault(uid, {})[result.index] = numbers
-            self._in_driver = in_driver
-            for chain in plan.chains:
-                for operator in chain.operators:
-                    self._busy[operator.info.uid] = busiest.get(chain.level, 0.0) / max(stats.seconds, 1e-6)
-            self._upstream_saturated = saturated
+            busiest: dict[str, float] = {}
+            for subtask in event.subtasks:
+                for numbers in subtask.operators:
+                    self._operators.setdefault(numbers.uid, {})[subtask.subtask] = numbers
+                    busiest[numbers.uid] = max(busiest.get(numbers.uid, 0.0), subtask.busy_ratio)
+            self._busy.update(busiest)
+            self._in_driver = event.in_driver
+            self._upstream_saturated = event.saturated
             self.records += stats.records
             self.epochs.append(stats)
             del self.epochs[:-1000]
@@ -87,17 +84,17 @@ class JobMetrics:
         with self._lock:
             uid = self._find(name_or_uid)
             subtasks = self._operators.get(uid, {})
-            user = {index: numbers["user"] for index, numbers in subtasks.items()}
+            user = {index: _live(numbers.user) for index, numbers in subtasks.items()}
             for index, snapshot in self._in_driver.get(uid, {}).items():
                 user[index] = snapshot.joined(user[index]) if index in user else snapshot
             merged = merge_snapshots(user)
             return OperatorMetrics(
                 name=self._names.get(uid, uid),
-                records_in=sum(numbers["numRecordsIn"] for numbers in subtasks.values()),
-                records_out=sum(numbers["numRecordsOut"] for numbers in subtasks.values()),
-                watermark=min((each["currentInputWatermark"] for each in subtasks.values()), default=MIN_WATERMARK),
+                records_in=sum(numbers.records_in for numbers in subtasks.values()),
+                records_out=sum(numbers.records_out for numbers in subtasks.values()),
+                watermark=min((each.input_watermark for each in subtasks.values()), default=MIN_WATERMARK),
                 late_records_dropped=merged.counters.get("numLateRecordsDropped", 0),
-                keyed_state_entries=sum(numbers["numKeyedStateEntries"] for numbers in subtasks.values()),
+                keyed_state_entries=sum(numbers.keyed_state_entries for numbers in subtasks.values()),
                 busy_ratio=self._busy.get(uid, 0.0),
                 user=merged,
             )
@@ -129,6 +126,11 @@ class JobMetrics:
             for name, count in metrics.user.counters.items():
                 totals[name] = totals.get(name, 0) + count
         return totals
+
+
+def _live(user: MetricSnapshot | dict[str, Any]) -> MetricSnapshot:
+    assert isinstance(user, MetricSnapshot)
+    return user
 
 
 def job_watermark(results: list[SubtaskDone]) -> int:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import TextIO
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
-from firesteel.execution.job_metrics import EpochStats, JobMetrics
+from firesteel.events import EpochEnded, JobEnded, JobEvent
 
 _PAUSE_ON_TERMINAL = 0.2
 _PAUSE_IN_FILE = 1.0
@@ -34,6 +34,7 @@ class ProgressLine:
         self._quiet_until = time.monotonic() + quiet_seconds
         self._shown_at = time.monotonic()
         self._shown_records = 0
+        self._records = 0
         self._text = ""
         self._last_shown = ""
         self._on_screen = 0
@@ -46,18 +47,26 @@ class ProgressLine:
             return ProgressLine(quiet_seconds=_QUIET_SECONDS) if sys.stderr.isatty() else None
         return ProgressLine() if setting else None
 
-    def show(self, metrics: JobMetrics, stats: EpochStats) -> None:
+    def __call__(self, event: JobEvent) -> None:
+        """Take in what has happened to the job: the line shows epochs, and stands still at the end."""
+        if isinstance(event, EpochEnded):
+            self._records += event.records
+            self.show(self._records, event)
+        elif isinstance(event, JobEnded):
+            self.end()
+
+    def show(self, records: int, stats: EpochEnded) -> None:
         """Show the state after an epoch, if the last time was long enough ago."""
         now = time.monotonic()
         elapsed = now - self._shown_at
-        rate = (metrics.records - self._shown_records) / max(elapsed, 1e-3)
+        rate = (records - self._shown_records) / max(elapsed, 1e-3)
         self._text = (
-            f"epoch {stats.epoch:3d} | {metrics.records:,} records | {rate:,.0f} records/s | "
+            f"epoch {stats.epoch:3d} | {records:,} records | {rate:,.0f} records/s | "
             f"{_event_time(stats)} | epoch time {stats.seconds * 1000:.0f} ms"
         )
         if now >= self._quiet_until and (elapsed >= self._pause or not self._last_shown):
             self._shown_at = now
-            self._shown_records = metrics.records
+            self._shown_records = records
             self._write()
 
     def _write(self) -> None:
@@ -92,7 +101,7 @@ def _in_notebook() -> bool:
     return type(shell).__name__ == "ZMQInteractiveShell"
 
 
-def _event_time(stats: EpochStats) -> str:
+def _event_time(stats: EpochEnded) -> str:
     if stats.watermark == MIN_WATERMARK:
         return "no watermark yet"
     if stats.watermark == MAX_WATERMARK:

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent / PACKAGE
 LAYERS: list[set[str]] = [
     {"__main__"},
     {"cli", "rest", "dashboard"},
-    {"execution", "testing", "state_processor"},
+    {"execution", "testing", "state_processor", "events"},
     {"datastream", "dataset", "gelly", "ml", "table", "cep", "pyflink"},
     {"connectors"},
     {"plan"},

@@ -11,8 +11,9 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.dataset import ExecutionEnvironment
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.execution.checkpoints import CheckpointCoordinator
 from firesteel.execution.clock import monotonic_ms
+from firesteel.execution.control.language import Event, LookForFiles
+from firesteel.execution.driver import _HANDS, JobDriver
 from tests.features.executors import MakeBatchEnv, MakeEnv
 
 
@@ -43,20 +44,19 @@ def _snapshots_are_waited_for(executor: str, monkeypatch: pytest.MonkeyPatch) ->
     """
     if executor != "spark":
         return
-    poll = CheckpointCoordinator.poll
+    look = JobDriver._look_for_files
 
-    def poll_when_written(self: CheckpointCoordinator) -> None:
+    def look_when_written(self: JobDriver, told: LookForFiles) -> Event:
         deadline = time.monotonic() + 30
-        while self._clock is not monotonic_ms and time.monotonic() < deadline and not _all_written(self):
+        while self._ticks is not monotonic_ms and time.monotonic() < deadline and not _is_written(self, told):
             time.sleep(0.01)
-        poll(self)
+        return look(self, told)
 
-    monkeypatch.setattr(CheckpointCoordinator, "poll", poll_when_written)
+    monkeypatch.setitem(_HANDS, LookForFiles, look_when_written)
 
 
-def _all_written(coordinator: CheckpointCoordinator) -> bool:
-    store = coordinator.store
-    return store is None or all(store.has_state(name) for each in coordinator._pending for name in each.files)
+def _is_written(driver: JobDriver, told: LookForFiles) -> bool:
+    return driver._checkpoints.has_files(told.checkpoint_id)
 
 
 @pytest.fixture

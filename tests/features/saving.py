@@ -124,8 +124,9 @@ def run_with_checkpoints(stream: DataStream) -> list[Any]:
 
 
 def files_below(directory: Path) -> dict[str, bytes]:
-    """All files with their content; without the lock."""
-    found = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != "_lock")
+    """All files with their content; without the lock, and without event logs, which outlive their jobs."""
+    files = [path for path in directory.rglob("*") if path.is_file() and path.name != "_lock"]
+    found = sorted(path for path in files if path.suffix != ".jsonl")
     return {str(path.relative_to(directory)): path.read_bytes() for path in found}
 
 

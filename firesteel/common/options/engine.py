@@ -42,6 +42,9 @@ __all__ = [
     "S3_SECRET_KEY",
     "WORK_DIR",
     "PROGRESS",
+    "EVENTS_DIR",
+    "EVENTS_INTERVAL",
+    "EVENTS_MAX_SIZE",
     "DATASET_MEMORY",
     "CANCELLATION_INTERVAL",
     "CANCELLATION_TIMEOUT",
@@ -249,6 +252,28 @@ PROGRESS = ConfigOption(
     _BOOLEAN,
     None,
     "Show progress on standard error while jobs run; none means: on a terminal, for jobs that take some seconds.",
+    _GROUP,
+)
+EVENTS_DIR = ConfigOption(
+    "firesteel.events.dir",
+    _TEXT,
+    None,
+    "Where event logs of jobs go, in a folder 'events'; none means beside the checkpoints of jobs that take some "
+    "into execution.checkpointing.dir, and nowhere for others.",
+    _GROUP,
+)
+EVENTS_INTERVAL = ConfigOption(
+    "firesteel.events.interval",
+    _DURATION,
+    5000,
+    "How often the numbers of all subtasks are written to the event log.",
+    _GROUP,
+)
+EVENTS_MAX_SIZE = ConfigOption(
+    "firesteel.events.max-size",
+    MemoryValue(),
+    64 << 20,
+    "About how long a job's event log may become; then its middle is deleted, part by part.",
     _GROUP,
 )
 DATASET_MEMORY = ConfigOption(

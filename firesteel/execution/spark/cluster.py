@@ -11,10 +11,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.common.options import CANCELLATION_INTERVAL, CANCELLATION_TIMEOUT
-from firesteel.execution.driver import ClusterLostError, EpochOrder
+from firesteel.execution.driver import EpochOrder
 from firesteel.execution.ending import EPOCH_SECONDS, Terminated
 from firesteel.execution.host import LevelTask
 from firesteel.execution.in_process import driver_results
+from firesteel.execution.job_errors import ClusterLostError
 from firesteel.execution.results import LevelResult
 from firesteel.execution.spark.dependencies import Dependencies
 from firesteel.execution.spark.failures import epoch_failure, is_alive, spark_is_gone

@@ -13,9 +13,9 @@ from firesteel.common.time import MIN_WATERMARK
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.datastream.window import TumblingProcessingTimeWindows
 from firesteel.errors import ConfigurationError, JobFailedError
+from firesteel.events import EpochEnded
 from firesteel.execution import progress
 from firesteel.execution.job import EngineJobClient, Job
-from firesteel.execution.job_metrics import EpochStats, JobMetrics
 from firesteel.execution.progress import ProgressLine
 from firesteel.plan.executor import Executor, substitute_executor
 
@@ -107,8 +107,8 @@ class Terminal(io.StringIO):
         return True
 
 
-def epoch(number: int) -> EpochStats:
-    return EpochStats(number, 10, 0.1, MIN_WATERMARK, MIN_WATERMARK)
+def epoch(number: int) -> EpochEnded:
+    return EpochEnded(0, number, records=10, seconds=0.1, watermark=MIN_WATERMARK, newest=MIN_WATERMARK)
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> types.SimpleNamespace:
 def test_progress_is_one_line_that_makes_room_for_what_is_printed(clock: types.SimpleNamespace) -> None:
     terminal = Terminal()
     line = ProgressLine(terminal)
-    line.show(JobMetrics(), epoch(1))
+    line(epoch(1))
     first = terminal.getvalue()
     assert first.startswith("\repoch   1 | ")
     line.make_room()
@@ -129,7 +129,7 @@ def test_progress_is_one_line_that_makes_room_for_what_is_printed(clock: types.S
     line.make_room()
     assert terminal.getvalue().count("\r") == 3
     clock.now += 1
-    line.show(JobMetrics(), epoch(2))
+    line(epoch(2))
     line.end()
     assert terminal.getvalue().count("\n") == 1
     assert terminal.getvalue().endswith("epoch time 100 ms\n")
@@ -146,12 +146,12 @@ def test_progress_is_there_by_default_on_a_terminal_for_jobs_that_take_long(
     assert ProgressLine.wanted(False) is None
     line = ProgressLine.wanted(None)
     assert line is not None
-    line.show(JobMetrics(), epoch(1))
+    line(epoch(1))
     assert terminal.getvalue() == ""
     line.end()
     assert terminal.getvalue() == ""
     clock.now += 3
-    line.show(JobMetrics(), epoch(2))
+    line(epoch(2))
     assert "epoch   2" in terminal.getvalue()
 
 
@@ -162,6 +162,6 @@ def test_progress_in_a_notebook_is_one_line_too(clock: types.SimpleNamespace, mo
     line = ProgressLine(output)
     for number in (1, 2, 3):
         clock.now += 1
-        line.show(JobMetrics(), epoch(number))
+        line(epoch(number))
     assert output.getvalue().count("\n") == 0
     assert output.getvalue().count("\r") == 3
