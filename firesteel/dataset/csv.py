@@ -128,10 +128,14 @@ class _Lines:
         self._build = build
 
     def __call__(self, lines: Iterator[str]) -> Iterator[Any]:
+        comment, quote, delimiter = self._comment, self._quote, self._delimiter
         for line in lines:
-            if not line or (self._comment is not None and line.startswith(self._comment)):
+            if not line or (comment is not None and line.startswith(comment)):
                 continue
-            (fields,) = parse_csv([line], self._delimiter, self._quote)
+            if quote is None or quote not in line:
+                fields = line.split(delimiter)
+            else:
+                (fields,) = parse_csv([line], delimiter, quote)
             try:
                 yield self._build(self._convert(fields))
             except (ValueError, TypeError) as error:
@@ -146,7 +150,7 @@ class _Lines:
             fields = [field for field, wanted in zip(fields, self._included) if wanted]
         if len(fields) < len(self._converters):
             raise ValueError(f"it has {len(fields)} fields")
-        return tuple(convert(field) for convert, field in zip(self._converters, fields))
+        return tuple([convert(field) for convert, field in zip(self._converters, fields)])
 
 
 def _converter(cls: Callable[[str], Any]) -> Callable[[str], Any]:

@@ -215,7 +215,7 @@ class InvalidVertexIdsValidator(GraphValidator):
 
     def validate(self, graph: Graph) -> bool:
         """Whether they are."""
-        named = graph.get_edges_as_tuple3().flat_map(steps.both_ends).distinct(0)
+        named = graph.get_edges_as_tuple3().map_partition(steps.ends_once).distinct(0)
         missing = named.co_group(graph.get_vertices_as_tuple2()).where(0).equal_to(0).with_(steps.only_first)
         return missing.count() == 0
 
@@ -228,7 +228,7 @@ def _assembled(parts: list[Any], where: str) -> Graph:
             f"{where}: expected vertices and edges, edges alone, or edges and a function from id to vertex value"
         )
     edges = parts[0]
-    named = edges.flat_map(steps.both_ends).distinct(0)
+    named = edges.map_partition(steps.ends_once).distinct(0)
     if len(parts) == 1:
         vertices = named.map(lambda found: (found[0], None)).with_forwarded_fields("f0")
     else:

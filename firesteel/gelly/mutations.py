@@ -82,7 +82,7 @@ class Mutations(GraphSets):
         _graph(graph, "intersect")
         both = self._edges.co_group(graph.get_edges_as_tuple3()).where(0, 1, 2).equal_to(0, 1, 2)
         edges = both.with_(steps.Intersection(distinct_edges)).name("IntersectionOfEdges")
-        vertices = edges.flat_map(steps.both_ends).distinct(0).map(lambda found: (found[0], None))
+        vertices = edges.map_partition(steps.ends_once).distinct(0).map(lambda found: (found[0], None))
         return self._with(vertices.name("IntersectionOfVertices"), edges)
 
     def _set_of(self, given: Any, of_data_set: Any, of_record: Any, where: str) -> DataSet:

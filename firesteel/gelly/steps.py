@@ -23,6 +23,7 @@ from firesteel.model.functions.adapt import bound_call, emitting
 
 VertexTuple = tuple[Any, Any]
 EdgeTuple = tuple[Any, Any, Any]
+_MOST_HELD = 500_000
 
 
 # --- vertices and edges -----------------------------------------------------------------------------
@@ -48,9 +49,16 @@ def vertex_alone(vertex: VertexTuple, _: Any) -> VertexTuple:
     return vertex
 
 
-def both_ends(edge: EdgeTuple) -> tuple[tuple[Any], tuple[Any]]:
-    """The ids of an edge's vertices, each in a tuple of its own."""
-    return (edge[0],), (edge[1],)
+def ends_once(edges: Iterable[EdgeTuple]) -> Iterator[tuple[Any]]:
+    """The ids of the vertices of edges, each in a tuple of its own: once, as far as they fit into memory."""
+    seen: set[Any] = set()
+    for source, target, _ in edges:
+        seen.add(source)
+        seen.add(target)
+        if len(seen) >= _MOST_HELD:
+            yield from zip(seen)
+            seen = set()
+    yield from zip(seen)
 
 
 def reversed_edge(edge: EdgeTuple) -> EdgeTuple:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import copy
+import gc
 import pickle
 import sys
 import uuid
@@ -26,6 +27,9 @@ from firesteel.state.operator_state import OperatorStateBackend
 _A = TypeVar("_A", bound=Accumulator)
 _PROCESS = uuid.uuid4().hex
 """Tells the driver from its workers: in the driver itself, modules and classes are there already."""
+_COLLECTION = (100_000, 20, 20)
+"""When a worker looks for circles of garbage. Tasks make millions of records without any, and to look after every few
+hundred, as Python does, costs a third of their time."""
 _BEGIN, _END = "<<firesteel-failure:", ":firesteel-failure>>"
 
 
@@ -208,6 +212,7 @@ class Packed:
     def load(self) -> Any:
         """Unpack it, in a task: a copy of its own."""
         if self._process != _PROCESS:
+            gc.set_threshold(*_COLLECTION)
             sys.path.extend(entry for entry in self._search_path if entry not in sys.path)
             main = sys.modules["__main__"]
             for name, cls in pickle.loads(self._main_classes).items():
