@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -57,7 +58,39 @@ __all__ = ["AggregateOperator", "CrossOperator", "DataSet", "DataSink", "Partiti
 _D = TypeVar("_D", bound="DataSet")
 
 
-class DataSet:
+class Aggregating(ABC):
+    """What is made of fields by names of its own: over all records, or in each group."""
+
+    @abstractmethod
+    def reduce(self, reducer: Any) -> DataSet:
+        """One record of all, two at a time."""
+
+    @abstractmethod
+    def aggregate(self, aggregation: Aggregations, field: int | str) -> AggregateOperator:
+        """The sum, minimum or maximum of a field."""
+
+    def sum(self, field: int | str) -> AggregateOperator:
+        """``aggregate(Aggregations.SUM, field)``."""
+        return self.aggregate(Aggregations.SUM, field)
+
+    def min(self, field: int | str) -> AggregateOperator:
+        """``aggregate(Aggregations.MIN, field)``."""
+        return self.aggregate(Aggregations.MIN, field)
+
+    def max(self, field: int | str) -> AggregateOperator:
+        """``aggregate(Aggregations.MAX, field)``."""
+        return self.aggregate(Aggregations.MAX, field)
+
+    def min_by(self, *fields: int | str) -> DataSet:
+        """The record with the smallest values of these fields; one of them if several have the same."""
+        return self.reduce(extreme_record(fields, "min_by")).name("MinBy")
+
+    def max_by(self, *fields: int | str) -> DataSet:
+        """The record with the largest values of these fields; one of them if several have the same."""
+        return self.reduce(extreme_record(fields, "max_by")).name("MaxBy")
+
+
+class DataSet(Aggregating):
     """A bounded collection of records. Made by an :class:`ExecutionEnvironment` and by the methods of other data sets.
 
     ::
@@ -186,26 +219,6 @@ class DataSet:
         The other fields of the result are those of any record.
         """
         return aggregated(self._environment, self._node, None, aggregation, field)
-
-    def sum(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.SUM, field)``."""
-        return self.aggregate(Aggregations.SUM, field)
-
-    def min(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.MIN, field)``."""
-        return self.aggregate(Aggregations.MIN, field)
-
-    def max(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.MAX, field)``."""
-        return self.aggregate(Aggregations.MAX, field)
-
-    def min_by(self, *fields: int | str) -> DataSet:
-        """The record with the smallest values of these fields; one of them if several have the same."""
-        return self.reduce(extreme_record(fields, "min_by")).name("MinBy")
-
-    def max_by(self, *fields: int | str) -> DataSet:
-        """The record with the largest values of these fields; one of them if several have the same."""
-        return self.reduce(extreme_record(fields, "max_by")).name("MaxBy")
 
     def distinct(self, *keys: Any) -> DataSet:
         """One record per key: fields, or a function of the record; the record itself if none is given."""

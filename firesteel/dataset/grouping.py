@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from firesteel.dataset.aggregations import Aggregations, extreme_record
-from firesteel.dataset.data_set import AggregateOperator, DataSet, aggregated, group_reduce, sort_key
+from firesteel.dataset.aggregations import Aggregations
+from firesteel.dataset.data_set import AggregateOperator, Aggregating, DataSet, aggregated, group_reduce, sort_key
 from firesteel.dataset.functions import GroupCombineFunction, as_function
 from firesteel.dataset.keys import Keys
 from firesteel.dataset.plan.nodes import CombineGroupNode, Node, Order, ReduceNode
@@ -53,7 +53,7 @@ class _Grouping:
         return SortedGrouping(self._environment, self._source, self._keys, (*self._order, sort_key(field, order)))
 
 
-class UnsortedGrouping(_Grouping):
+class UnsortedGrouping(_Grouping, Aggregating):
     """Records grouped by a key."""
 
     def reduce(self, reducer: Any) -> DataSet:
@@ -66,26 +66,6 @@ class UnsortedGrouping(_Grouping):
     def aggregate(self, aggregation: Aggregations, field: int | str) -> AggregateOperator:
         """The sum, minimum or maximum of a field in each group; more with ``.and_(aggregation, field)``."""
         return aggregated(self._environment, self._source, self._keys, aggregation, field)
-
-    def sum(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.SUM, field)``."""
-        return self.aggregate(Aggregations.SUM, field)
-
-    def min(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.MIN, field)``."""
-        return self.aggregate(Aggregations.MIN, field)
-
-    def max(self, field: int | str) -> AggregateOperator:
-        """``aggregate(Aggregations.MAX, field)``."""
-        return self.aggregate(Aggregations.MAX, field)
-
-    def min_by(self, *fields: int | str) -> DataSet:
-        """In each group the record with the smallest values of these fields."""
-        return self.reduce(extreme_record(fields, "min_by")).name("MinBy")
-
-    def max_by(self, *fields: int | str) -> DataSet:
-        """In each group the record with the largest values of these fields."""
-        return self.reduce(extreme_record(fields, "max_by")).name("MaxBy")
 
 
 class SortedGrouping(_Grouping):

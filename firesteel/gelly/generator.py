@@ -55,15 +55,8 @@ class GraphGenerator(ABC):
         """How many vertices the graph has."""
 
     @abstractmethod
-    def edges_of(self, vertex: int) -> Iterable[int]:
-        """The vertices that the edges of a vertex go to."""
-
     def generate(self) -> Graph:
         """The graph. Nothing runs yet."""
-        vertices = self._numbers(self.vertex_count())
-        targets = self._for_tasks().edges_of
-        edges = vertices.flat_map(lambda vertex: [(vertex, target, None) for target in targets(vertex)])
-        return Graph(vertices.map(lambda vertex: (vertex, None)).name("Vertices"), edges.name(type(self).__name__))
 
     def _for_tasks(self: _G) -> _G:
         """This object without its environment, which stays in the driver."""
@@ -76,7 +69,22 @@ class GraphGenerator(ABC):
         return numbers if self._parallelism is None else numbers.set_parallelism(self._parallelism)
 
 
-class _Sized(GraphGenerator):
+class _ByVertex(GraphGenerator):
+    """A graph of which each vertex knows its neighbours."""
+
+    @abstractmethod
+    def edges_of(self, vertex: int) -> Iterable[int]:
+        """The vertices that the edges of a vertex go to."""
+
+    def generate(self) -> Graph:
+        """The graph. Nothing runs yet."""
+        vertices = self._numbers(self.vertex_count())
+        targets = self._for_tasks().edges_of
+        edges = vertices.flat_map(lambda vertex: [(vertex, target, None) for target in targets(vertex)])
+        return Graph(vertices.map(lambda vertex: (vertex, None)).name("Vertices"), edges.name(type(self).__name__))
+
+
+class _Sized(_ByVertex):
     """A graph that has a number of vertices, and at least so many."""
 
     least = 1
@@ -146,7 +154,7 @@ class StarGraph(_Sized):
         return range(1, self._count) if vertex == 0 else (0,)
 
 
-class SingletonEdgeGraph(GraphGenerator):
+class SingletonEdgeGraph(_ByVertex):
     """Pairs of neighbours that have no other."""
 
     def __init__(self, context: ExecutionEnvironment, vertex_pair_count: int) -> None:
@@ -162,7 +170,7 @@ class SingletonEdgeGraph(GraphGenerator):
         return (vertex ^ 1,)
 
 
-class HypercubeGraph(GraphGenerator):
+class HypercubeGraph(_ByVertex):
     """The corners of a cube of some dimensions, each a neighbour of those along its sides."""
 
     def __init__(self, context: ExecutionEnvironment, dimensions: int) -> None:
@@ -201,7 +209,7 @@ class CirculantGraph(_Sized):
         return sorted({(vertex + way * offset) % self._count for offset in self._offsets for way in (-1, 1)})
 
 
-class GridGraph(GraphGenerator):
+class GridGraph(_ByVertex):
     """A grid: ``GridGraph(env).add_dimension(3, False).add_dimension(4, True)``, whose rows are rings then."""
 
     def __init__(self, context: ExecutionEnvironment) -> None:
@@ -264,12 +272,9 @@ class RMatGraph(GraphGenerator):
         """How many vertices can have edges."""
         return self._vertices
 
-    def edges_of(self, vertex: int) -> Iterable[int]:
-        """Edges are made in blocks instead, whose number does not depend on the parallelism."""
-        raise NotImplementedError
-
     def generate(self) -> Graph:
         """The graph. Vertices without edges are not part of it, as in Flink."""
+        # blocks, whose number does not depend on the parallelism: so the graph does not either
         edges = self._numbers(self._blocks).flat_map(self._for_tasks().block).name("RMatGraph")
         return Graph.from_data_set(edges)
 

@@ -19,49 +19,30 @@ from firesteel.dataset.messages import (
 )
 from firesteel.gelly.configuration import VertexCentricConfiguration
 from firesteel.gelly.functions import Delegate
-from firesteel.gelly.records import Edge, Vertex
-from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, checked, part
+from firesteel.gelly.records import Vertex
+from firesteel.gelly.supersteps import SendingFunction, SuperstepDelegate, checked, part
 from firesteel.model.functions import Function
 
 __all__ = ["ComputeFunction", "MessageCombiner", "VertexCentricConfiguration"]
 
 
-class ComputeFunction(SuperstepFunction):
+class ComputeFunction(SendingFunction):
     """What a vertex does in a superstep.
 
     In the first superstep every vertex computes, without messages; later those that have got some. A vertex without
-    messages sleeps. The iteration ends when there are no more messages, or with the last superstep.
+    messages sleeps, and a message to one that is not there is lost.
+    The iteration ends when there are no more messages, or with the last superstep.
     """
 
-    _around: Around
-    _outbox: Outbox
     _new_value: Any
 
     @abstractmethod
     def compute(self, vertex: Vertex, messages: Iterable[Any]) -> None:
         """Called once per vertex that is awake. Calls the methods below to change the vertex and to send messages."""
 
-    def get_edges(self) -> list[Edge]:
-        """The edges that go out of the vertex."""
-        return list(map(Edge._make, self._around.edges()))
-
-    def send_message_to(self, target: Any, message: Any) -> None:
-        """Send a message to a vertex, found by its id, for the next superstep. It is lost if there is none."""
-        self._outbox[target].append(message)
-
-    def send_message_to_all_neighbors(self, message: Any) -> None:
-        """Send a message along all edges that go out of the vertex."""
-        outbox = self._outbox
-        for target in self._around.others():
-            outbox[target].append(message)
-
     def set_new_vertex_value(self, new_value: Any) -> None:
         """Give the vertex a new value. The last call in a superstep counts."""
         self._new_value = new_value
-
-    def begin(self, around: Around, outbox: Outbox) -> None:
-        """For the iteration: the edges and messages of the vertices that come next."""
-        self._around, self._outbox = around, outbox
 
     def computed(self, vertex: Vertex, messages: list[Any]) -> Any:
         """For the iteration: compute a vertex, and get its new value."""

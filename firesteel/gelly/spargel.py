@@ -11,8 +11,16 @@ from firesteel.dataset.functions import CoGroupFunction, forwarded_fields_first,
 from firesteel.dataset.messages import UNCHANGED, Around, Messages, Outbox, Receiver, Sender, iterate_messages
 from firesteel.errors import ProgramError
 from firesteel.gelly.configuration import ScatterGatherConfiguration
-from firesteel.gelly.records import Edge, Vertex
-from firesteel.gelly.supersteps import SuperstepDelegate, SuperstepFunction, along, checked, is_plain, part
+from firesteel.gelly.records import Vertex
+from firesteel.gelly.supersteps import (
+    SendingFunction,
+    SuperstepDelegate,
+    SuperstepFunction,
+    along,
+    checked,
+    is_plain,
+    part,
+)
 
 __all__ = ["GatherFunction", "ScatterFunction", "ScatterGatherConfiguration"]
 
@@ -36,33 +44,12 @@ class _WithDegrees(SuperstepFunction):
         return self._degrees
 
 
-class ScatterFunction(_WithDegrees):
-    """What a vertex that has changed sends; in the first superstep every vertex does."""
-
-    _around: Around
-    _outbox: Outbox
+class ScatterFunction(_WithDegrees, SendingFunction):
+    """What a vertex that has changed sends; in the first superstep every vertex does. Receivers have to be there."""
 
     @abstractmethod
     def send_messages(self, vertex: Vertex) -> None:
         """Called once per vertex that has changed in the superstep before. Calls the methods below to send messages."""
-
-    def get_edges(self) -> list[Edge]:
-        """The edges of the vertex, in the direction that the configuration says."""
-        return list(map(Edge._make, self._around.edges()))
-
-    def send_message_to(self, target: Any, message: Any) -> None:
-        """Send a message to a vertex, found by its id; it must be there."""
-        self._outbox[target].append(message)
-
-    def send_message_to_all_neighbors(self, message: Any) -> None:
-        """Send a message along all edges, in the direction that the configuration says."""
-        outbox = self._outbox
-        for target in self._around.others():
-            outbox[target].append(message)
-
-    def begin(self, around: Around, outbox: Outbox) -> None:
-        """For the iteration: the edges and messages of the vertices that come next."""
-        self._around, self._outbox = around, outbox
 
     def sent(self, vertex: Vertex, degrees: tuple[int, int] | None) -> None:
         """For the iteration: let a vertex send."""

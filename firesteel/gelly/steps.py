@@ -71,14 +71,18 @@ def both_directions(edge: EdgeTuple) -> tuple[EdgeTuple, EdgeTuple]:
     return edge, (edge[1], edge[0], edge[2])
 
 
-@forwarded_fields("f0")
-class MapVertex(Delegate, MapFunction):
-    """A new value for each vertex, made by a function of the vertex."""
+class _Mapping(Delegate, MapFunction):
+    """Calls the ``map`` of a function, whatever kind of function it is."""
 
     def open(self, runtime_context: Any) -> None:
         """Find out what to call."""
         super().open(runtime_context)
         self._call = bound_call(self._function, "map")
+
+
+@forwarded_fields("f0")
+class MapVertex(_Mapping):
+    """A new value for each vertex, made by a function of the vertex."""
 
     def map(self, value: VertexTuple) -> VertexTuple:
         """One vertex."""
@@ -86,13 +90,8 @@ class MapVertex(Delegate, MapFunction):
 
 
 @forwarded_fields("f0")
-class InitialValue(Delegate, MapFunction):
+class InitialValue(_Mapping):
     """A vertex out of an id, with a value that a function makes of the id."""
-
-    def open(self, runtime_context: Any) -> None:
-        """Find out what to call."""
-        super().open(runtime_context)
-        self._call = bound_call(self._function, "map")
 
     def map(self, value: tuple[Any]) -> VertexTuple:
         """One id."""
@@ -100,13 +99,8 @@ class InitialValue(Delegate, MapFunction):
 
 
 @forwarded_fields("f0; f1")
-class MapEdge(Delegate, MapFunction):
+class MapEdge(_Mapping):
     """A new value for each edge, made by a function of the edge."""
-
-    def open(self, runtime_context: Any) -> None:
-        """Find out what to call."""
-        super().open(runtime_context)
-        self._call = bound_call(self._function, "map")
 
     def map(self, value: EdgeTuple) -> EdgeTuple:
         """One edge."""

@@ -8,11 +8,11 @@ from typing import Any
 
 from firesteel.dataset import Aggregator, DataSet
 from firesteel.dataset.functions import Function
-from firesteel.dataset.messages import Part
+from firesteel.dataset.messages import Around, Outbox, Part
 from firesteel.errors import ConfigurationError, ProgramError
 from firesteel.gelly.configuration import IterationConfiguration
 from firesteel.gelly.functions import Delegate
-from firesteel.gelly.records import EdgeDirection
+from firesteel.gelly.records import Edge, EdgeDirection
 
 __all__ = ["SuperstepFunction"]
 
@@ -72,6 +72,31 @@ class SuperstepFunction(Function):
     def _iteration(self) -> Any:
         context: Any = self.get_runtime_context()
         return context.get_iteration_runtime_context()
+
+
+class SendingFunction(SuperstepFunction):
+    """A function of a graph iteration that sends messages for a vertex."""
+
+    _around: Around
+    _outbox: Outbox
+
+    def get_edges(self) -> list[Edge]:
+        """The edges of the vertex: those that go out, if the configuration does not say otherwise."""
+        return list(map(Edge._make, self._around.edges()))
+
+    def send_message_to(self, target: Any, message: Any) -> None:
+        """Send a message to a vertex, found by its id."""
+        self._outbox[target].append(message)
+
+    def send_message_to_all_neighbors(self, message: Any) -> None:
+        """Send a message along all edges that :meth:`get_edges` gives."""
+        outbox = self._outbox
+        for target in self._around.others():
+            outbox[target].append(message)
+
+    def begin(self, around: Around, outbox: Outbox) -> None:
+        """For the iteration: the edges and messages of the vertices that come next."""
+        self._around, self._outbox = around, outbox
 
 
 class SuperstepDelegate(Delegate):

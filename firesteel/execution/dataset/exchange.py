@@ -20,7 +20,8 @@ from firesteel.errors import ProgramError
 from firesteel.execution.dataset.spilling import Chunk, pack
 from firesteel.state.key_groups import stable_hash
 
-_BATCH = 4096
+BATCH = 4096
+"""So many records are handled at once."""
 _PLAIN = {int, str, bytes}
 _NUMBERS = (int, float, complex, Decimal, Fraction)
 _SAME_HASH = os.environ.get("PYTHONHASHSEED", "random") != "random"
@@ -102,7 +103,7 @@ def in_turn(index: int) -> Route:
 
 def batches_of(records: Iterator[Any]) -> Iterator[list[Any]]:
     """Records in lists."""
-    while batch := list(islice(records, _BATCH)):
+    while batch := list(islice(records, BATCH)):
         yield batch
 
 
@@ -117,7 +118,7 @@ def chunked(records: Iterator[Any], route: Route, tasks: int, number: int) -> It
         for target, record in zip(route(batch, tasks), batch):
             buffers[target].append(record)
         for target, buffer in enumerate(buffers):
-            if len(buffer) >= _BATCH:
+            if len(buffer) >= BATCH:
                 yield target, (number, pack(buffer))
                 buffers[target] = []
     for target, buffer in enumerate(buffers):

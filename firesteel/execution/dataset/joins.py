@@ -5,13 +5,13 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 from firesteel.dataset.plan.nodes import JoinKind
-from firesteel.execution.dataset.exchange import Row, chunks_of
+from firesteel.execution.dataset.exchange import BATCH, Row, batches_of, chunks_of
 from firesteel.execution.dataset.kernels import Extract, grouped
-from firesteel.execution.dataset.spilling import Bucketed, Chunk, ExternalSort
+from firesteel.execution.dataset.spilling import Bucketed, Chunk, ExternalSort, Spill
 
 Pair = Callable[[Any, Any], Iterable[Any]]
 """What becomes of a pair; either may be None in an outer join."""
@@ -56,7 +56,7 @@ class LocalJoin:
         for _, chunk in others:
             yield pickle.loads(chunk)
 
-    def _probe(self, built: Iterable[Any], batches: Iterable[list[Any]]) -> Iterator[tuple[Any, Any]]:
+    def _probe(self, built: Iterable[Any], batches: Iterable[Iterable[Any]]) -> Iterator[tuple[Any, Any]]:
         table = grouped(built, self.extractors[self.build])
         extract, swap = self.extractors[1 - self.build], self.build == 1
         keeps_probe, keeps_built = self._keeps(1 - self.build), self._keeps(self.build)
@@ -89,8 +89,25 @@ class LocalJoin:
         buckets.add(self.build, built)
         for side, chunk in chunks:
             buckets.add(side, pickle.loads(chunk))
-        for contents in buckets.each(self.memory):
-            yield from self._probe(contents[self.build], [contents[1 - self.build]])
+        for part in buckets.each(self.memory):
+            if part.fits:
+                yield from self._probe(part.sides[self.build], [part.sides[1 - self.build]])
+            else:
+                yield from self._pairs_of_one_key(*part.sides)
+
+    def _pairs_of_one_key(self, first: Iterable[Any], second: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """All pairs of what may be more than fits into memory: the second is read once for each batch of the first."""
+        met_first = met_second = False
+        for batch in batches_of(iter(first)):
+            met_first = True
+            for partner in second:
+                met_second = True
+                for record in batch:
+                    yield record, partner
+        if not met_second and self.kind.keeps_first:
+            yield from ((record, None) for record in first)
+        if not met_first and self.kind.keeps_second:
+            yield from ((None, record) for record in second)
 
     def broadcast_join(self, table: Iterable[Any], records: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
         """Pairs with a side that is here whole."""
@@ -116,6 +133,21 @@ class LocalJoin:
                     yield from ((None, record) for record in right[1])
                 right = next(other, None)
             else:
-                partners = list(right[1])
-                yield from ((record, partner) for record in left[1] for partner in partners)
+                yield from self._merged(left[1], right[1])
                 left, right = next(one, None), next(other, None)
+
+    def _merged(self, left: Iterator[Any], right: Iterator[Any]) -> Iterator[tuple[Any, Any]]:
+        """All pairs of one key; the right side on disk, if it is more than a batch."""
+        partners = list(islice(right, BATCH))
+        if len(partners) < BATCH:
+            yield from ((record, partner) for record in left for partner in partners)
+            return
+        spill = Spill()
+        try:
+            spill.add(partners)
+            partners.clear()
+            for batch in batches_of(right):
+                spill.add(batch)
+            yield from self._pairs_of_one_key(left, spill)
+        finally:
+            spill.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 from firesteel.dataset.plan.nodes import AggregateNode, Order, SortKey
 from firesteel.execution.dataset.exchange import Row, batches_of, chunks_of
-from firesteel.execution.dataset.spilling import external_sort, together
+from firesteel.execution.dataset.spilling import Part, external_sort, together
 from firesteel.model.functions.fields import Field
 
 Extract = Callable[[Any], Any]
@@ -38,7 +38,8 @@ def combined(records: Iterable[Any], extract: Extract, reduce: Callable[[Any, An
 
 def reduced(rows: Iterable[Row], extract: Extract, reduce: Callable[[Any, Any], Any], memory: int) -> Iterator[Any]:
     """Records of a key reduced to one, after an exchange."""
-    for (records,) in together(((0, chunk) for _, (_, chunk) in rows), [extract], memory):
+    for part in _by_key(rows, extract, memory):
+        (records,) = part.sides
         held: dict[Any, Any] = {}
         for record in records:
             key = extract(record)
@@ -115,7 +116,8 @@ class Aggregation:
 
     def aggregated(self, rows: Iterable[Row], extract: Extract, memory: int) -> Iterator[Any]:
         """Aggregate by key, after an exchange."""
-        for (records,) in together(((0, chunk) for _, (_, chunk) in rows), [extract], memory):
+        for part in _by_key(rows, extract, memory):
+            (records,) = part.sides
             yield from self.combined(iter(records), extract)
 
 
@@ -180,6 +182,15 @@ def grouped(records: Iterable[Any], extract: Extract) -> dict[Any, list[Any]]:
     return groups
 
 
+def _by_key(rows: Iterable[Row], extract: Extract, memory: int) -> Iterator[Part]:
+    return together(((0, chunk) for _, (_, chunk) in rows), [extract], memory)
+
+
+def _from_disk(records: Iterable[Any], order: Sequence[SortKey], memory: int) -> Iterator[Any]:
+    """The records of a group that does not fit into memory."""
+    return sorted_records(weighed(iter(records)), order, memory) if order else iter(records)
+
+
 def _in_order(records: list[Any], order: Sequence[SortKey]) -> Iterator[Any]:
     if order:
         records.sort(key=sort_value(order))
@@ -190,9 +201,13 @@ def group_reduced(
     rows: Iterable[Row], extract: Extract, order: Sequence[SortKey], emit: Emit, memory: int
 ) -> Iterator[Any]:
     """A function of the records of each key, after an exchange."""
-    for (records,) in together(((0, chunk) for _, (_, chunk) in rows), [extract], memory):
-        for group in grouped(records, extract).values():
-            yield from emit(_in_order(group, order)) or ()
+    for part in _by_key(rows, extract, memory):
+        (records,) = part.sides
+        if part.fits:
+            for group in grouped(records, extract).values():
+                yield from emit(_in_order(group, order)) or ()
+        else:
+            yield from emit(_from_disk(records, order, memory)) or ()
 
 
 def groups_combined(records: Iterator[Any], extract: Extract, order: Sequence[SortKey], emit: Emit) -> Iterator[Any]:
@@ -220,7 +235,11 @@ def co_grouped(
     memory: int,
 ) -> Iterator[Any]:
     """A function of the records of each key from two inputs."""
-    for first, second in together(chunks_of(rows, sides), extractors, memory):
+    for part in together(chunks_of(rows, sides), extractors, memory):
+        first, second = part.sides
+        if not part.fits:
+            yield from emit(_from_disk(first, orders[0], memory // 2), _from_disk(second, orders[1], memory // 2)) or ()
+            continue
         one, other = grouped(first, extractors[0]), grouped(second, extractors[1])
         for key in dict.fromkeys([*one, *other]):
             yield from emit(_in_order(one.get(key, []), orders[0]), _in_order(other.get(key, []), orders[1])) or ()
@@ -240,5 +259,8 @@ def distinct(records: Iterable[Any], extract: Extract) -> Iterator[Any]:
 
 def distinct_after(rows: Iterable[Row], extract: Extract, memory: int) -> Iterator[Any]:
     """The first record of each key, after an exchange."""
-    for (records,) in together(((0, chunk) for _, (_, chunk) in rows), [extract], memory):
-        yield from {key: record for record in reversed(records) for key in (extract(record),)}.values()
+    for part in _by_key(rows, extract, memory):
+        seen: dict[Any, Any] = {}
+        for record in part.sides[0]:
+            seen.setdefault(extract(record), record)
+        yield from seen.values()

@@ -10,15 +10,19 @@ import os
 import pickle
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import IO, Any
 
 from firesteel.state.key_groups import stable_hash
 
 Chunk = bytes
-_BATCH = 1000
+_FIRST_BATCH, _BATCH, _BATCH_BYTES = 16, 1000, 1 << 20
+"""Records that are written at once: so many at first, then this many, but not more bytes than these."""
+_RUNS = 50
+"""So many sorted runs can be merged, a batch of each at a time, within the memory that they were sorted in."""
 _BUCKETS = 16
-_DEEPEST = 4
-"""Buckets of buckets of buckets: what is larger then has few keys, and is held in memory after all."""
+_DEEPEST = 3
+"""Buckets of buckets of buckets: what is larger then has few keys, each of which gets a file of its own."""
 
 
 def pack(records: list[Any]) -> Chunk:
@@ -27,38 +31,64 @@ def pack(records: list[Any]) -> Chunk:
 
 
 class Spill:
-    """Records on disk, in a file that is gone when it is closed (or the process ends)."""
+    """Records on disk, in a file that is gone when it is closed (or the process ends). Few records stay in memory.
 
-    def __init__(self) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(prefix="firesteel-spill-")  # noqa: SIM115
+    :param batch_bytes: Records are written, and read, about so many bytes at once.
+    """
+
+    def __init__(self, batch_bytes: int = _BATCH_BYTES) -> None:
+        self._file: IO[bytes] | None = None
         self._waiting: list[Any] = []
+        self._batch_bytes = batch_bytes
+        self._batch = _FIRST_BATCH
         self.size = 0
         self.records = 0
 
     def add(self, records: Iterable[Any]) -> None:
         """Write records."""
         self._waiting.extend(records)
-        if len(self._waiting) >= _BATCH:
-            self._flush()
+        begin = 0
+        while len(self._waiting) - begin >= self._batch:
+            end = begin + self._batch
+            self._write(self._waiting[begin:end])
+            begin = end
+        if begin:
+            self._waiting = self._waiting[begin:]
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Have everything on disk, and counted."""
         if self._waiting:
-            pickle.dump(self._waiting, self._file, 5)
-            self.records += len(self._waiting)
-            self.size = self._file.tell()
-            self._waiting = []
+            batch, self._waiting = self._waiting, []
+            self._write(batch)
+
+    def _write(self, batch: list[Any]) -> None:
+        if self._file is None:
+            self._file = tempfile.TemporaryFile(prefix="firesteel-spill-")  # noqa: SIM115
+        self._file.seek(0, os.SEEK_END)
+        pickle.dump(batch, self._file, 5)
+        self.size, self.records = self._file.tell(), self.records + len(batch)
+        self._batch = max(1, min(_BATCH, self._batch_bytes * self.records // self.size))
 
     def batches(self) -> Iterator[list[Any]]:
         """Read everything, from the start."""
-        self._flush()
-        self._file.seek(0)
-        end = os.fstat(self._file.fileno()).st_size
-        while self._file.tell() < end:
-            yield pickle.load(self._file)
+        self.flush()
+        if self._file is None:
+            return
+        place = 0
+        while place < self.size:
+            self._file.seek(place)
+            batch = pickle.load(self._file)
+            place = self._file.tell()
+            yield batch
+
+    def __iter__(self) -> Iterator[Any]:
+        for batch in self.batches():
+            yield from batch
 
     def close(self) -> None:
         """Give the space back."""
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
 
 class ExternalSort:
@@ -76,7 +106,7 @@ class ExternalSort:
         self._held.extend(records)
         self._size += size
         if self._size > self._memory:
-            run = Spill()
+            run = Spill(min(_BATCH_BYTES, max(self._memory // _RUNS, 1)))
             self._held.sort(key=self._key)
             for start in range(0, len(self._held), _BATCH):
                 run.add(self._held[start : start + _BATCH])
@@ -88,7 +118,7 @@ class ExternalSort:
         try:
             self._held.sort(key=self._key)
             if self._runs:
-                yield from heapq.merge(*map(_records, self._runs), self._held, key=self._key)
+                yield from heapq.merge(*self._runs, self._held, key=self._key)
             else:
                 yield from self._held
         finally:
@@ -104,9 +134,15 @@ def external_sort(batches: Iterable[tuple[list[Any], int]], key: Callable[[Any],
     return sort.records()
 
 
-def _records(run: Spill) -> Iterator[Any]:
-    for batch in run.batches():
-        yield from batch
+@dataclass(frozen=True)
+class Part:
+    """Records of some keys, all that there are of them, by input.
+
+    :param fits: The records are lists. If not, they are all of one key, can be read more than once, and are on disk.
+    """
+
+    sides: Sequence[Iterable[Any]]
+    fits: bool
 
 
 class Bucketed:
@@ -127,30 +163,49 @@ class Bucketed:
         for number, part in parts.items():
             self._buckets[number][side].add(part)
 
-    def each(self, memory: int) -> Iterator[list[list[Any]]]:
+    def each(self, memory: int) -> Iterator[Part]:
         """The records of each input, bucket by bucket; a bucket that does not fit is divided again."""
         for spills in self._buckets:
             try:
-                contents = [spill.batches() for spill in spills]
-                if sum(spill.size for spill in spills) > memory and self._depth < _DEEPEST:
-                    yield from self._divided(contents, memory)
+                for spill in spills:
+                    spill.flush()
+                if sum(spill.size for spill in spills) <= memory:
+                    yield Part([list(spill) for spill in spills], True)
+                elif self._depth < _DEEPEST:
+                    yield from self._divided(spills, memory)
                 else:
-                    yield [[record for batch in batches for record in batch] for batches in contents]
+                    yield from self._by_key(spills)
             finally:
                 for spill in spills:
                     spill.close()
 
-    def _divided(self, contents: Sequence[Iterator[list[Any]]], memory: int) -> Iterator[list[list[Any]]]:
+    def _divided(self, spills: Sequence[Spill], memory: int) -> Iterator[Part]:
         smaller = Bucketed(self._extractors, self._depth + 1)
-        for side, batches in enumerate(contents):
-            for batch in batches:
+        for side, spill in enumerate(spills):
+            for batch in spill.batches():
                 smaller.add(side, batch)
         yield from smaller.each(memory)
+
+    def _by_key(self, spills: Sequence[Spill]) -> Iterator[Part]:
+        keys: dict[Any, list[Spill]] = {}
+        try:
+            for side, spill in enumerate(spills):
+                for record in spill:
+                    key = self._extractors[side](record)
+                    if key not in keys:
+                        keys[key] = [Spill() for _ in spills]
+                    keys[key][side].add((record,))
+            for own in keys.values():
+                yield Part(own, False)
+        finally:
+            for own in keys.values():
+                for spill in own:
+                    spill.close()
 
 
 def together(
     chunks: Iterable[tuple[int, Chunk]], extractors: Sequence[Callable[[Any], Any]], memory: int
-) -> Iterator[list[list[Any]]]:
+) -> Iterator[Part]:
     """All records of all inputs such that those of a key come at once: everything in one go if it fits into memory."""
     held: list[list[Any]] = [[] for _ in extractors]
     buckets: Bucketed | None = None
@@ -168,6 +223,6 @@ def together(
                 buckets.add(number, part)
             held = []
     if buckets is None:
-        yield held
+        yield Part(held, True)
     else:
         yield from buckets.each(memory)

@@ -133,6 +133,57 @@ def _noting(add: Any, written: list[int]) -> Any:
     return noted
 
 
+class Live:
+    """A record that knows how many of its kind are in memory."""
+
+    now = most = 0
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._count()
+
+    def _count(self) -> None:
+        Live.now += 1
+        Live.most = max(Live.most, Live.now)
+
+    def __reduce__(self) -> Any:
+        return Live, (self.number,)
+
+    def __del__(self) -> None:
+        Live.now -= 1
+
+
+def live_rows(number: int, count: int) -> Iterator[Row]:
+    for start in range(0, count, 100):
+        yield 0, (number, pickle.dumps([Live(each) for each in range(start, min(start + 100, count))], 5))
+
+
+BY_NUMBER = ((as_keys((lambda record: -record.number,), "sort"), Order.ASCENDING),)
+
+
+@pytest.mark.feature("DA-06")
+@pytest.mark.parametrize("order", [(), BY_NUMBER], ids=["as they come", "sorted"])
+def test_a_group_that_does_not_fit_into_memory_comes_from_disk(order: Any) -> None:
+    Live.most, count = 0, 30_000 if order else 12_000
+    found = kernels.group_reduced(
+        live_rows(0, count), lambda record: 0, order, lambda group: (record.number for record in group), 5000
+    )
+    numbers = list(found)
+    assert sorted(numbers) == list(range(count))
+    assert not order or numbers == sorted(numbers, reverse=True)
+    assert 0 < Live.most < count / 2
+
+
+@pytest.mark.feature("DA-06")
+@pytest.mark.parametrize("way", ["hash_join", "merge_join"])
+def test_pairs_of_a_key_that_does_not_fit_into_memory(way: str) -> None:
+    join = LocalJoin(JoinKind.FULL, 0, (lambda record: 0, lambda record: 0), 5000)
+    Live.most = 0
+    pairs = getattr(join, way)(iter([*live_rows(10, 10), *live_rows(20, 30_000)]), {10: 0, 20: 1})
+    assert sum(1 for _ in pairs) == 10 * 30_000
+    assert 0 < Live.most < 30_000 / 2
+
+
 def test_equal_keys_have_equal_hashes_whatever_their_classes() -> None:
     assert key_hash(1) == key_hash(1.0) == key_hash(True)
     assert key_hash((1, "a")) == key_hash((1.0, "a"))
