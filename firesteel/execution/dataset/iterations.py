@@ -13,7 +13,7 @@ from firesteel.dataset.functions import Aggregator
 from firesteel.dataset.plan import nodes
 from firesteel.dataset.plan.optimizer import Partitioned, Step
 from firesteel.execution.dataset import stages
-from firesteel.execution.dataset.exchange import Row, records_of
+from firesteel.execution.dataset.exchange import Row, chunked, records_of, to_one
 from firesteel.execution.dataset.task import Superstep, run_task
 
 if TYPE_CHECKING:
@@ -151,46 +151,47 @@ def delta(translation: Translation, step: Step) -> Rdd:
     wanted = Partitioned(node.keys, step.tasks)
     aggregates, loop = Aggregates(translation, node), _Loop(translation)
     before = translation.steps[node.inputs[0].id].partitioned
-    _, rows = translation.placed_by(translation.input(step, 0), step, wanted, before)
-    solution = loop.keep(_latest(translation, step, rows))
-    workset = translation.input(step, 1)
+    number_of_rows, rows = translation.placed_by(translation.input(step, 0), step, wanted, before)
+    solution = loop.keep(_latest(translation, step, rows, number_of_rows))
+    workset, placed = translation.input(step, 1), None
     for number in range(1, node.max_iterations + 1):
-        bound = {node.solution_input.id: solution, node.workset_input.id: workset}
+        bound = {node.solution_input.id: _records(solution), node.workset_input.id: workset}
         scope = translation.inside(step, bound, own, aggregates.superstep(number))
+        scope.is_placed(node.solution_input, wanted, number_of_rows, solution)
+        if placed is not None:
+            scope.is_placed(node.workset_input, wanted, *placed)
         changes = loop.keep(scope.rdd(node.delta))
         workset = loop.keep(scope.rdd(node.next_workset))
         left = workset.count()
         if aggregates:
             changes.count()  # of what the workset does not depend on, too
-        solution = loop.keep(_changed(scope, step, solution, changes, wanted))
+        changed = scope.placed_by(changes, step, wanted, scope.steps[node.delta.id].partitioned)
+        placed = changed if node.delta is node.next_workset else None
+        together = scope.together([solution, changed[1]], step.tasks)
+        solution = loop.keep(_latest(scope, step, together, number_of_rows))
         if aggregates and aggregates.converged(number, own):
             break
         if left == 0:
             break
         loop.end_superstep(number, solution, workset)
-    return solution
+    return _records(solution)
 
 
-def _changed(scope: Translation, step: Step, solution: Rdd, changes: Rdd, wanted: Partitioned) -> Rdd:
-    """The solution set with some records added or replaced."""
-    node = step.node
-    assert isinstance(node, nodes.DeltaIterationNode) and node.delta is not None
-    have = scope.steps[node.delta.id].partitioned
-    _, new = scope.placed_by(changes, step, wanted, have)
-    old = scope.local_chunks(solution, step, 0)
-    return _latest(scope, step, scope.together([old, new], step.tasks))
+def _records(rows: Rdd) -> Rdd:
+    return rows.mapPartitions(records_of, preservesPartitioning=True)
 
 
-def _latest(translation: Translation, step: Step, rows: Rdd) -> Rdd:
-    """The last record of each key."""
+def _latest(translation: Translation, step: Step, rows: Rdd, number: int) -> Rdd:
+    """The last record of each key, again as chunks: so they travel from superstep to superstep."""
     node, settings = step.node, translation.settings(step)
     assert isinstance(node, nodes.DeltaIterationNode)
     extract = node.keys.extractor()
 
-    def latest(_: Any) -> Any:
-        def work(rows: Iterator[Row]) -> Iterable[Any]:
-            return {extract(record): record for record in records_of(rows)}.values()
+    def task(index: int, rows: Iterator[Row]) -> Iterator[Row]:
+        def work(rows: Iterator[Row]) -> Iterator[Row]:
+            latest = iter({extract(record): record for record in records_of(rows)}.values())
+            return ((index, row) for _, row in chunked(latest, to_one, 1, number))
 
-        return work
+        return run_task(settings, index, None, work, rows)
 
-    return stages.stage(rows, settings, None, latest)
+    return rows.mapPartitionsWithIndex(task, preservesPartitioning=True)

@@ -82,6 +82,7 @@ class Translation:
         self._superstep = superstep
         self._exchanges: dict[Hashable, tuple[int, Rdd]] = {}
         self._broadcasts: dict[int, Any] = {}
+        self._rows: dict[int, tuple[Hashable, int, Rdd]] = {}
         self._numbers: Iterator[int] = iter(range(1, 1 << 30)) if parent is None else parent._numbers
 
     def inside(self, step: Step, bound: Mapping[int, Rdd], own: frozenset[int], superstep: Superstep) -> Translation:
@@ -135,8 +136,23 @@ class Translation:
         """The chunks of an input after the exchange that the plan says: made once for all steps that want it."""
         return self._exchange(step, place)[1]
 
+    def is_placed(self, node: Node, by: Partitioned, number: int, rows: Rdd) -> None:
+        """Say that the records of a node are there as chunks, dealt out by a key: nothing need be exchanged for it."""
+        self._rows[node.id] = (by.signature, number, rows)
+
+    def _placed_before(self, step: Step, place: int) -> tuple[int, Rdd] | None:
+        source, ship = step.node.inputs[place], step.ships[place]
+        found = self._scope_of(source)._rows.get(source.id)
+        if found is None or ship.keys is None:
+            return None
+        signature, number, rows = found
+        return (number, rows) if signature == Partitioned(ship.keys, step.tasks, ship.partitioner).signature else None
+
     def _exchange(self, step: Step, place: int) -> tuple[int, Rdd]:
         source, ship = step.node.inputs[place], step.ships[place]
+        ready = self._placed_before(step, place)
+        if ready is not None:
+            return ready
         scope = self._scope_of(source)
         wanted = (source.id, ship.signature(step.tasks))
         if wanted not in scope._exchanges:
@@ -187,6 +203,9 @@ class Translation:
     def _placed(self, step: Step, place: int) -> tuple[int, Rdd]:
         if not step.ships[place].kept:
             return self._exchange(step, place)
+        ready = self._placed_before(step, place)
+        if ready is not None:
+            return ready
         number = next(self._numbers)
         return number, self.local_chunks(self.input(step, place), step, place, number)
 
