@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from firesteel.errors import SqlParserError
 from firesteel.table.sql._writing import unparse
+from firesteel.table.sql.data_types import parse_data_type, to_data_type
 from firesteel.table.sql.parser import (
     parse_expression,
     parse_identifier,
@@ -19,10 +20,12 @@ from firesteel.table.sql.parser import (
 
 __all__ = [
     "SqlParserError",
+    "parse_data_type",
     "parse_expression",
     "parse_identifier",
     "parse_statement",
     "parse_statements",
     "parse_type",
+    "to_data_type",
     "unparse",
 ]
