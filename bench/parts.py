@@ -13,6 +13,7 @@ from bench import (
     baselines,
     batch,
     checkpoints,
+    columns,
     curves,
     curves_page,
     graphs,
@@ -178,6 +179,7 @@ PARTS = {
     "checkpoints": Part(checkpoint_costs, write_page=parts_page.write_checkpoints),
     "batch": Part(batch.measure, write_page=batch.write_page),
     "graphs": Part(graphs.measure, write_page=graphs.write_page),
+    "columns": Part(columns.measure, write_page=columns.write_page),
     "cep": Part(cep.measure, write_page=cep.write_page),
     "curves": Part(curves.measure, repetitions=1, write_page=curves_page.write_page),
 }

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 from firesteel.common.java_text import value_text
 from firesteel.common.typeinfo import TypeInformation, Types
 from firesteel.common.types import Row
-from firesteel.errors import ConfigurationError, TypeMismatchError
+from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
 __all__ = [
     "BulkWriter",
@@ -163,9 +163,17 @@ class BulkWriter(ABC):
     def add_element(self, element: Any) -> None:
         """Take one record; it may stay in memory for now."""
 
+    def add_columns(self, columns: Any) -> None:
+        """Take many records as a ``pyarrow.RecordBatch``. Only of factories that say ``takes_columns``."""
+        raise UnsupportedError(f"{type(self).__name__} does not write columns")
+
     @abstractmethod
     def flush(self) -> None:
         """Write what is in memory."""
+
+    def abandon(self) -> None:
+        """The file is given up and will be deleted: let go of what is held. The stream is closed afterwards."""
+        return None
 
     @abstractmethod
     def finish(self) -> None:
@@ -173,7 +181,12 @@ class BulkWriter(ABC):
 
 
 class BulkWriterFactory(ABC):
-    """Opens a :class:`BulkWriter` for each new file of a sink. Must be picklable."""
+    """Opens a :class:`BulkWriter` for each new file of a sink. Must be picklable.
+
+    :cvar takes_columns: Whether its writers have an ``add_columns``.
+    """
+
+    takes_columns: bool = False
 
     @abstractmethod
     def create(self, stream: BinaryIO) -> BulkWriter:

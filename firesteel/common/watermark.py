@@ -98,6 +98,10 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
         """Do what calling :meth:`on_event` for each timestamp does, for a whole batch at once."""
         self._max_timestamp = max(self._max_timestamp, max(timestamps, default=MIN_WATERMARK))
 
+    def on_latest_timestamp(self, timestamp: int) -> None:
+        """The same, told only the highest timestamp of the batch."""
+        self._max_timestamp = max(self._max_timestamp, timestamp)
+
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         """Emit the watermark that the highest timestamp allows."""
         output.emit_watermark(Watermark(self._max_timestamp - self._bound - 1))
@@ -126,3 +130,6 @@ class NoWatermarksGenerator(WatermarkGenerator):
 
     def on_timestamps(self, timestamps: Iterable[int]) -> None:
         """See a whole batch and say nothing."""
+
+    def on_latest_timestamp(self, timestamp: int) -> None:
+        """See the end of a batch and say nothing."""

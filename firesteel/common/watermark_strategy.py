@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import copy
+import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from firesteel.common.time import Duration, TimeLength, to_milliseconds
+from firesteel.common.time import Duration, Instant, TimeLength, to_milliseconds
 from firesteel.common.watermark import (
     BoundedOutOfOrdernessWatermarks,
     MonotonousTimestampsWatermarks,
@@ -18,10 +19,11 @@ from firesteel.common.watermark import (
     WatermarkGenerator,
     WatermarkOutput,
 )
-from firesteel.errors import ConfigurationError, UnsupportedError
+from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
 __all__ = [
     "AssignerWithPeriodicWatermarksWrapper",
+    "FieldTimestampAssigner",
     "TimestampAssigner",
     "Watermark",
     "WatermarkAlignment",
@@ -41,6 +43,44 @@ class TimestampAssigner(ABC):
         Called once for each element. `record_timestamp` is the one it already has (from the source, say), or
         the minimum of a 64-bit number if it has none.
         """
+
+
+class FieldTimestampAssigner(TimestampAssigner):
+    """Reads timestamps from a field: milliseconds as a whole number, or a datetime (of the local zone if it has none).
+
+    The one assigner that needs no record: of columns it takes the column as it is. ::
+
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(FieldTimestampAssigner("time"))
+
+    :param field: Its name, or its position.
+    """
+
+    def __init__(self, field: str | int) -> None:
+        if isinstance(field, bool) or not isinstance(field, (str, int)) or field == "":
+            raise ConfigurationError(f"FieldTimestampAssigner takes the name or position of a field, got {field!r}")
+        self.field = field
+
+    def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
+        """The timestamp in the field."""
+        field = self.field
+        by_name = isinstance(field, str) and not hasattr(value, "__getitem__")
+        return self.to_milliseconds(getattr(value, str(field)) if by_name else value[field])
+
+    def to_milliseconds(self, value: Any) -> int:
+        """A value of the field as a timestamp."""
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        if isinstance(value, Instant):
+            return value.seconds * 1000 + value.nanos // 1_000_000
+        if isinstance(value, datetime.datetime):
+            return (value.astimezone(datetime.timezone.utc) - _EPOCH) // datetime.timedelta(milliseconds=1)
+        raise TypeMismatchError(
+            f"the field {self.field!r} holds {value!r:.80} ({type(value).__name__}); event times are milliseconds as "
+            "int, or datetimes"
+        )
+
+
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
 class _CallableAssigner(TimestampAssigner):

@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common.types import Row
 from firesteel.errors import UnsupportedError
 
-__all__ = ["field_converters", "row_decoder"]
+__all__ = ["column_decoder", "field_converters", "row_decoder"]
 
 
 def row_decoder(schema: dict[str, Any]) -> Callable[[Any], list[Row]]:
@@ -27,6 +27,46 @@ def row_decoder(schema: dict[str, Any]) -> Callable[[Any], list[Row]]:
         return list(map(template, *columns))
 
     return decode
+
+
+def column_decoder(schema: dict[str, Any]) -> Callable[[Any], Any]:
+    """What makes an Arrow batch of the types of Spark's schema (as its JSON form) of one that was read from a file.
+
+    A file may hold points in time without saying that they are such.
+    """
+    import pyarrow as pa
+
+    def decode(batch: Any) -> Any:
+        wanted = [
+            pa.field(entry["name"], _arrow_type(entry["type"], column.type))
+            for entry, column in zip(schema["fields"], batch.columns, strict=True)
+        ]
+        arrays = [
+            column if column.type.equals(field.type) else column.cast(field.type)
+            for column, field in zip(batch.columns, wanted)
+        ]
+        return pa.RecordBatch.from_arrays(arrays, schema=pa.schema(wanted))
+
+    return decode
+
+
+def _arrow_type(kind: Any, found: Any) -> Any:
+    """Arrow's type for a type of Spark, given the one that was found."""
+    import pyarrow as pa
+
+    if isinstance(kind, str):
+        base = kind.partition("(")[0]
+        if base == "timestamp":
+            return pa.timestamp("us", "UTC")
+        return pa.timestamp("us") if base == "timestamp_ntz" else found
+    if kind["type"] == "struct":
+        fields = [(entry, found.field(index)) for index, entry in enumerate(kind["fields"])]
+        return pa.struct([pa.field(entry["name"], _arrow_type(entry["type"], field.type)) for entry, field in fields])
+    if kind["type"] == "array":
+        return pa.list_(_arrow_type(kind["elementType"], found.value_type))
+    if kind["type"] == "map":
+        return pa.map_(_arrow_type(kind["keyType"], found.key_type), _arrow_type(kind["valueType"], found.item_type))
+    return found
 
 
 def field_converters(struct: dict[str, Any]) -> tuple[list[str], list[Callable[[Any], Any] | None]]:

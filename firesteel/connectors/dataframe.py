@@ -12,11 +12,11 @@ import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from firesteel.common.time import TimeLength, to_milliseconds
-from firesteel.common.types import Row
-from firesteel.connectors.arrow_rows import field_converters, row_decoder
+from firesteel.connectors.arrow_rows import column_decoder, field_converters, row_decoder
 from firesteel.connectors.open_splits import OpenSplits
 from firesteel.connectors.spark_rows import rows_to_dataframe
 from firesteel.errors import CheckpointError, ConfigurationError, JobError
@@ -27,6 +27,7 @@ __all__ = ["DataFrameSource", "rows_to_dataframe"]
 
 _ROW_GROUP_BYTES = 16 * 1024 * 1024  # a row group is the unit of parallel reading
 _BATCH_ROWS = 8192
+_COLUMN_ROWS = 65_536
 _WAITING_BATCHES = 4
 _SECONDS_TO_REST = 30.0
 """How long a streaming query may take to come to the end of a micro-batch when it is to be stopped."""
@@ -96,7 +97,16 @@ class DataFrameSource(Source):
 
     def create_reader(self) -> SourceReader:
         """A reader of row groups."""
-        return _RowGroupReader(self._schema)
+        return _RowGroupReader(row_decoder(self._schema), _BATCH_ROWS)
+
+    @property
+    def gives_columns(self) -> bool:
+        """Columns of the DataFrame's types."""
+        return True
+
+    def create_column_reader(self) -> SourceReader:
+        """A reader of row groups as columns."""
+        return _RowGroupReader(column_decoder(self._schema), _COLUMN_ROWS)
 
     def initial_position(self, split: SourceSplit) -> int:
         """The first row."""
@@ -338,25 +348,27 @@ class _StreamingEnumerator(SplitEnumerator):
 class _OpenGroup:
     """A row group in work."""
 
-    def __init__(self, split: SourceSplit) -> None:
+    def __init__(self, batch_rows: int, split: SourceSplit) -> None:
         from pyarrow import parquet
+
+        self._batch_rows = batch_rows
 
         system, path = _file_system(split.payload["file"])
         self._group: int = split.payload["group"]
         # Spark's older form of timestamps has nanoseconds, which Python's datetime has not.
         self._file = parquet.ParquetFile(path, filesystem=system, coerce_int96_timestamp_unit="us")
         self._batches: Iterator[Any] = iter(())
-        self._rows: list[Row] = []
+        self._rows: Any = []
         self.position = -1
 
     def seek(self, position: int) -> None:
-        self._batches = self._file.iter_batches(_BATCH_ROWS, row_groups=[self._group])
+        self._batches = self._file.iter_batches(self._batch_rows, row_groups=[self._group])
         self._rows = []
         self.position = 0
         self._skip = position
 
-    def take(self, max_records: int, decode: Callable[[Any], list[Row]]) -> list[Row]:
-        while not self._rows:
+    def take(self, max_records: int, decode: Callable[[Any], Any]) -> Any:
+        while not len(self._rows):
             batch = next(self._batches, None)
             if batch is None:
                 return []
@@ -377,9 +389,9 @@ class _RowGroupReader(SourceReader):
 
     gives_away = True
 
-    def __init__(self, schema: dict[str, Any]) -> None:
-        self._decode = row_decoder(schema)
-        self._groups = OpenSplits(_OpenGroup)
+    def __init__(self, decode: Callable[[Any], Any], batch_rows: int) -> None:
+        self._decode = decode
+        self._groups = OpenSplits(partial(_OpenGroup, batch_rows))
 
     def read(self, split: SourceSplit, position: int, max_records: int, now: int) -> ReadResult:
         group = self._groups.get(split)

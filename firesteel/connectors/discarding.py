@@ -14,6 +14,11 @@ class DiscardingSink(Sink):
 
     guarantee = "exactly-once"
 
+    @property
+    def takes_columns(self) -> bool:
+        """Columns are thrown away as they are."""
+        return True
+
     def create_writer(self) -> SinkWriter:
         """A writer that does nothing."""
         return _DiscardingWriter()
@@ -21,4 +26,7 @@ class DiscardingSink(Sink):
 
 class _DiscardingWriter(SinkWriter):
     def write(self, value: Any, context: WriterContext) -> None:
+        return None
+
+    def write_batch(self, columns: Any, timestamps: Any | None, kinds: Any | None, context: WriterContext) -> None:
         return None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from firesteel.errors import UnsupportedError
 from firesteel.model.functions import RuntimeContext
 
 
@@ -32,6 +33,15 @@ class SinkWriter(ABC):
     @abstractmethod
     def write(self, value: Any, context: WriterContext) -> None:
         """Take one record."""
+
+    def write_batch(self, columns: Any, timestamps: Any | None, kinds: Any | None, context: WriterContext) -> None:
+        """Take many records as columns; called in place of :meth:`write` if the sink says ``takes_columns``.
+
+        :param columns: The records, as a ``pyarrow.RecordBatch``.
+        :param timestamps: Their timestamps as an Arrow array of int64, or None; ``context`` has none.
+        :param kinds: Their row kinds as an Arrow array of int8 (values of ``RowKind``); None: all are insertions.
+        """
+        raise UnsupportedError(f"{type(self).__name__} does not write columns")
 
     def flush(self, end_of_input: bool) -> None:
         """Called at the end of every epoch, before :meth:`prepare_commit`: nothing may stay in memory only."""
@@ -115,6 +125,11 @@ class Sink(ABC):
     """
 
     guarantee: str = "at-least-once"
+
+    @property
+    def takes_columns(self) -> bool:
+        """Whether its writers have a :meth:`SinkWriter.write_batch`: records that are columns are left so."""
+        return False
 
     def for_operator(self) -> Sink:
         """Called once for each use of the sink in a program, when the program is built.

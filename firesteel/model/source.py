@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from firesteel.errors import UnsupportedError
 from firesteel.model.coordinator import CoordinatorContext
 from firesteel.model.functions import RuntimeContext
 
@@ -42,16 +43,17 @@ class SourceSplit:
 class ReadResult:
     """What one call of :meth:`SourceReader.read` returned.
 
-    :param values: The records, in order.
+    :param values: The records, in order: a list, or of a reader of columns a ``pyarrow.RecordBatch``.
     :param position: Where the next read of the split goes on. Any picklable value.
     :param finished: The split has no more records and never will.
-    :param timestamps: A timestamp in milliseconds for each record, or None if the records carry none.
+    :param timestamps: A timestamp in milliseconds for each record, or None if the records carry none: a list, or of
+        a reader of columns an Arrow array of int64.
     """
 
-    values: list[Any]
+    values: Any
     position: Any
     finished: bool = False
-    timestamps: list[int] | None = None
+    timestamps: Any | None = None
 
 
 @dataclass
@@ -157,6 +159,15 @@ class Source(ABC):
     @abstractmethod
     def boundedness(self) -> Boundedness:
         """Whether the source ends by itself."""
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether :meth:`create_column_reader` makes a reader. It is asked for if an operator behind takes columns."""
+        return False
+
+    def create_column_reader(self) -> SourceReader:
+        """Make a tasks' half whose results hold a ``pyarrow.RecordBatch``. Positions mean the same in both."""
+        raise UnsupportedError(f"{type(self).__name__} does not read columns")
 
     @abstractmethod
     def create_enumerator(self, parallelism: int) -> SplitEnumerator:

@@ -15,6 +15,7 @@ from firesteel.errors import ConfigurationError, ProgramError, UnsupportedError
 from firesteel.model.coordinator import Coordinator
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.source import Boundedness, DriverSource
+from firesteel.plan.formats import EdgeFormats
 from firesteel.plan.graph import (
     FeedbackTransformation,
     IterationTransformation,
@@ -37,7 +38,7 @@ from firesteel.runtime.coordination.sinks import SinkCoordinator
 from firesteel.runtime.coordination.sources import SourceCoordinator
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.layout import ChainedEdge, EdgeName, PlannedChain, PlannedEdge, PlannedOperator
-from firesteel.runtime.partitioners import FORWARD, REBALANCE, Partitioning
+from firesteel.runtime.partitioners import FORWARD, HASH, REBALANCE, KeyFields, Partitioning
 from firesteel.runtime.source import SourceOperator
 from firesteel.state.key_groups import DEFAULT_MAX_PARALLELISM
 from firesteel.state.schema import schema_of
@@ -69,6 +70,11 @@ class _ResolvedEdge:
     name: str
     call_site: str
 
+    @property
+    def key_fields(self) -> KeyFields | None:
+        """The fields that the keys on this edge are made of."""
+        return self.partitioning.key_fields if self.partitioning.kind == HASH else None
+
 
 def compile_graph(graph: StreamGraph, configuration: Configuration, settings: CompileSettings) -> JobPlan:
     """Compile a program. Raises :class:`ProgramError` if it cannot be run as written."""
@@ -93,6 +99,7 @@ class _Compiler:
     def compile(self) -> JobPlan:
         """Run all steps."""
         edges = self._resolve_edges()
+        self._formats = EdgeFormats(self._nodes, edges)
         chained = [edge for edge in edges if self._can_chain(edge, edges)]
         shuffled = [edge for edge in edges if edge not in chained]
         chain_of = self._group_chains(chained)
@@ -236,7 +243,13 @@ class _Compiler:
                     max_parallelism=self._max_parallelism(members[0]),
                     operators=tuple(self._plan_operator(node, key_types.get(node.id)) for node in members),
                     chained_edges=tuple(
-                        ChainedEdge(edge.producer.id, edge.consumer.id, edge.tag)
+                        ChainedEdge(
+                            edge.producer.id,
+                            edge.consumer.id,
+                            edge.tag,
+                            self._formats.gives[edge.producer.id],
+                            self._formats.row_type(edge, self._formats.gives[edge.producer.id]),
+                        )
                         for edge in chained
                         if chain_of[edge.consumer.id] == chain
                     ),
@@ -249,7 +262,8 @@ class _Compiler:
     def _plan_operator(self, node: PhysicalTransformation, key_type: TypeInformation | None) -> PlannedOperator:
         if isinstance(node, SourceTransformation):
             in_tasks = None if isinstance(node.source, DriverSource) else node.source
-            factory: Any = partial(SourceOperator, in_tasks, node.watermark_strategy, node.ingestion_time)
+            gives = self._formats.gives[node.id]
+            factory: Any = partial(SourceOperator, in_tasks, node.watermark_strategy, node.ingestion_time, gives)
             keyed = is_sink = False
         else:
             assert isinstance(node, OperatorTransformation)
@@ -265,6 +279,9 @@ class _Compiler:
             is_sink=is_sink,
             row_names=tuple(declared.get_field_names()) if isinstance(declared, RowTypeInfo) else None,
             key_type=schema_of(key_type),
+            takes=self._formats.takes[node.id],
+            gives=self._formats.gives[node.id],
+            key_fields=self._formats.key_fields.get(node.id),
         )
 
     def _plan_edges(
@@ -286,6 +303,9 @@ class _Compiler:
                 info=OperatorInfo(edge.name, self._uids[edge.consumer.id], edge.call_site),
                 name=names[number],
                 tag=edge.tag,
+                format=(format := self._formats.of_edge(edge)),
+                key_fields=edge.key_fields,
+                row_type=self._formats.row_type(edge, format),
             )
             for number, edge in enumerate(shuffled)
         )

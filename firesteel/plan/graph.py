@@ -17,6 +17,7 @@ from firesteel.model.coordinator import Coordinator
 from firesteel.model.output_tag import OutputTag
 from firesteel.model.sink import Committer
 from firesteel.model.source import Boundedness, DriverSource, Source
+from firesteel.runtime.batch import Format
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.partitioners import BROADCAST, HASH, Partitioning
 
@@ -91,6 +92,10 @@ class OperatorTransformation(PhysicalTransformation):
     """For two-phase sinks: makes the committer, in the driver, from a copy of the sink."""
     collector_id: str | None = None
     """For sinks whose records go to the driver (print, collect): under which name."""
+    takes: Format | None = None
+    """In which format it wants its input, if that is not what the operator's class says."""
+    gives: Format | None = None
+    """In which format it gives its output, if that is not what the operator's class says."""
 
 
 @dataclass(eq=False)

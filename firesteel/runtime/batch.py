@@ -3,9 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import Any, Final, Protocol, TypeVar
 
 _B = TypeVar("_B", bound="Batch")
+
+
+COLUMN_FACTOR: Final = 16
+"""How many times more records a batch of columns has than one of rows: what is done per batch costs more."""
+
+
+class Format(Enum):
+    """How the records of a batch are held."""
+
+    ROWS = "rows"
+    """As Python objects: :class:`RowBatch`."""
+    COLUMNS = "columns"
+    """As Arrow arrays: :class:`firesteel.runtime.columns.ColumnBatch`."""
+    EITHER = "either"
+    """Of an operator: it takes what comes; and what it gives has the format of what it has taken."""
 
 
 class Batch(Protocol):
@@ -21,6 +37,13 @@ class Batch(Protocol):
 
     def rows(self) -> RowBatch:
         """The same records as objects."""
+
+    def stamped(self: _B, timestamps: list[int]) -> _B:
+        """The same records with other timestamps."""
+
+    @property
+    def timestamps(self) -> Any:
+        """A timestamp in milliseconds for each record, or None if they have none."""
 
 
 class RowBatch:
@@ -61,6 +84,10 @@ class RowBatch:
         """The batch itself."""
         return self
 
+    def stamped(self, timestamps: list[int] | None) -> RowBatch:
+        """The same records with other timestamps."""
+        return RowBatch(self.values, timestamps, self.keys)
+
     def __repr__(self) -> str:
         return f"RowBatch({self.values!r}, {self.timestamps!r}, {self.keys!r})"
 
@@ -87,5 +114,5 @@ ACTIVE: Final = _Mark("ACTIVE")
 END: Final = _Mark("END")
 """Nothing will ever come on this channel again."""
 
-# An entry of a chunk: records as (values, timestamps, keys), a watermark as int, or one of the marks.
+# An entry of a chunk: rows as (values, timestamps, keys), columns as bytes, a watermark as int, or one of the marks.
 Entry = Any

@@ -6,18 +6,15 @@ a pickled list of entries (see ``runtime.batch``). Within a channel, entries kee
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterable, Iterator
 from operator import length_hint
 from typing import Any, NamedTuple
 
-from firesteel.errors import KeyError_, ProgramError, SerializationError
+from firesteel.errors import KeyError_, SerializationError
 from firesteel.model.functions.adapt import describe
-from firesteel.runtime import partitioners
-from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
+from firesteel.runtime.batch import ACTIVE, END, IDLE, Batch, Entry, RowBatch
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.frozen_key import FrozenKey, frozen, has_list_key
-from firesteel.runtime.partitioners import Partitioning
 from firesteel.runtime.records import all_copied, copied, unchangeable
 from firesteel.state import codec
 from firesteel.state.key_groups import subtask_of_key
@@ -78,7 +75,7 @@ class ChannelWriter:
             self.close_segment()
             self._stamped = stamped
 
-    def add(self, batch: RowBatch) -> None:
+    def add(self, batch: Any) -> None:
         """Add all records of a batch."""
         self.expect(batch.timestamps is not None)
         self.values.extend(batch.values)
@@ -111,6 +108,10 @@ class ChannelWriter:
             values.clear()
             self.timestamps.clear()
             self.keys.clear()
+
+    def add_entries(self, entries: list[Entry]) -> None:
+        """Add what is an entry of a chunk already."""
+        self._entries.extend(entries)
 
     def pack_if_full(self) -> None:
         """Make a chunk if enough has come together."""
@@ -161,17 +162,22 @@ class Emitter:
     cursor: Iterator[Any] | None = None
     """The iterator over the values being routed: tells which record failed."""
 
-    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo) -> None:
+    def __init__(self, place: Place, make_writer: Callable[[], ChannelWriter]) -> None:
         self.edge, self.level, self.subtask, self.targets = place
-        self.writers = [ChannelWriter(chunk_records, producer) for _ in range(self.writer_count())]
+        self.writers = [make_writer() for _ in range(self.writer_count())]
 
     def writer_count(self) -> int:
         """How many different streams of chunks there are."""
         return self.targets
 
-    def emit(self, batch: RowBatch) -> None:
+    def emit(self, batch: Any) -> None:
         """Route the records of a batch."""
         raise TypeError("an emitter routes in a subclass")
+
+    @property
+    def only_none(self) -> bool | None:
+        """Of an edge with keys: whether None was the only key so far; None if there was no record yet."""
+        return None
 
     def advance_watermark(self, watermark: int) -> None:
         """Send a watermark to all targets."""
@@ -210,11 +216,11 @@ class SingleTargetEmitter(Emitter):
     Marks go to all targets the same: each target waits for the watermark of every producer it may hear from.
     """
 
-    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo, target: int) -> None:
-        super().__init__(place, chunk_records, producer)
+    def __init__(self, place: Place, make_writer: Callable[[], ChannelWriter], target: int) -> None:
+        super().__init__(place, make_writer)
         self._target = target
 
-    def emit(self, batch: RowBatch) -> None:
+    def emit(self, batch: Batch) -> None:
         """Add to the one target."""
         self.writers[self._target].add(batch)
 
@@ -226,7 +232,7 @@ class ForwardEmitter(Emitter):
         """One stream of chunks."""
         return 1
 
-    def emit(self, batch: RowBatch) -> None:
+    def emit(self, batch: Batch) -> None:
         """Add to the one target."""
         self.writers[0].add(batch)
 
@@ -245,7 +251,7 @@ class BroadcastEmitter(Emitter):
         """One stream of chunks for all."""
         return 1
 
-    def emit(self, batch: RowBatch) -> None:
+    def emit(self, batch: Batch) -> None:
         """Add for all targets."""
         self.writers[0].add(batch)
 
@@ -262,8 +268,8 @@ class BroadcastEmitter(Emitter):
 class RoundRobinEmitter(Emitter):
     """Records in turn to the subtasks of a range: rebalance, and rescale to more subtasks."""
 
-    def __init__(self, place: Place, chunk_records: int, producer: OperatorInfo, turn: range) -> None:
-        super().__init__(place, chunk_records, producer)
+    def __init__(self, place: Place, make_writer: Callable[[], ChannelWriter], turn: range) -> None:
+        super().__init__(place, make_writer)
         self._turn = turn
         self._next = self.subtask % len(turn)
 
@@ -287,11 +293,10 @@ class RoutingEmitter(Emitter):
     def __init__(
         self,
         place: Place,
-        chunk_records: int,
-        producer: OperatorInfo,
+        make_writer: Callable[[], ChannelWriter],
         choose: Callable[[Iterable[Any]], list[int]],
     ) -> None:
-        super().__init__(place, chunk_records, producer)
+        super().__init__(place, make_writer)
         self._choose = choose
 
     def emit(self, batch: RowBatch) -> None:
@@ -312,12 +317,11 @@ class HashEmitter(Emitter):
     def __init__(
         self,
         place: Place,
-        chunk_records: int,
-        producer: OperatorInfo,
+        make_writer: Callable[[], ChannelWriter],
         select: Callable[[Any], Any],
         max_parallelism: int,
     ) -> None:
-        super().__init__(place, chunk_records, producer)
+        super().__init__(place, make_writer)
         self._select = select
         self._max_parallelism = max_parallelism
         # One per target, shared by all of its keys: there may be a million of these.
@@ -366,7 +370,7 @@ class HashEmitter(Emitter):
 
     @property
     def only_none(self) -> bool | None:
-        """Whether None was the only key so far; None if there was no record yet."""
+        """Whether None was the only key so far."""
         return None if not self._routes else None in self._routes and len(self._routes) == 1
 
     def _new_route(self, key: Any) -> _Route:
@@ -416,63 +420,9 @@ class HashEmitter(Emitter):
         return None
 
 
-def make_emitter(
-    partitioning: Partitioning,
-    *,
-    edge: int,
-    level: int,
-    subtask: int,
-    producers: int,
-    targets: int,
-    max_parallelism: int,
-    chunk_records: int,
-    producer: OperatorInfo,
-) -> Emitter:
-    """The emitter for a partitioning. ``producers`` and ``targets`` are the parallelisms of the two ends."""
-    common = (Place(edge, level, subtask, targets), chunk_records, producer)
-    kind = partitioning.kind
-    if kind == partitioners.HASH:
-        assert partitioning.key_selector is not None
-        return HashEmitter(*common, partitioning.key_selector, max_parallelism)
-    if kind == partitioners.FORWARD:
-        return ForwardEmitter(*common)
-    if kind == partitioners.BROADCAST:
-        return BroadcastEmitter(*common)
-    if kind == partitioners.GLOBAL:
-        return SingleTargetEmitter(*common, 0)
-    if kind == partitioners.REBALANCE:
-        return RoundRobinEmitter(*common, range(targets))
-    if kind == partitioners.RESCALE:
-        return RoundRobinEmitter(*common, rescale_range(subtask, producers, targets))
-    if kind == partitioners.SHUFFLE:
-        chooser = random.Random(f"{edge}/{subtask}")  # seeded: an epoch that is run again routes the same
-        return RoutingEmitter(*common, lambda values: [chooser.randrange(targets) for _ in values])
-    if kind == partitioners.CUSTOM:
-        return RoutingEmitter(*common, _CustomChoice(partitioning, targets))
-    raise ProgramError(f"unknown partitioning {kind!r}")
-
-
 def rescale_range(subtask: int, producers: int, targets: int) -> range:
     """The consumers that a producer deals to when neighbours are grouped: no record leaves its group."""
     if targets >= producers:
         return range(subtask * targets // producers, (subtask + 1) * targets // producers)
     target = subtask * targets // producers
     return range(target, target + 1)
-
-
-class _CustomChoice:
-    """Targets chosen by a user's partitioner."""
-
-    def __init__(self, partitioning: Partitioning, targets: int) -> None:
-        assert partitioning.key_selector is not None and partitioning.partitioner is not None
-        self._select = partitioning.key_selector
-        self._partition = partitioning.partitioner
-        self._targets = targets
-
-    def __call__(self, values: Iterable[Any]) -> list[int]:
-        return [self._checked(self._partition(self._select(value), self._targets)) for value in values]
-
-    def _checked(self, target: Any) -> int:
-        if isinstance(target, int) and 0 <= target < self._targets:
-            return target
-        raise ProgramError(f"the partitioner returned {target!r}; expected a number from 0 to {self._targets - 1}")

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.model.output_tag import OutputTag
+from firesteel.runtime.batch import Format
 from firesteel.runtime.failure import OperatorInfo
+from firesteel.runtime.partitioners import KeyFields
 from firesteel.state.schema import Schema
 
 EdgeName = tuple[int, str, str, int]
@@ -37,6 +40,12 @@ class PlannedOperator:
     """The names of the fields, if its output is declared as rows."""
     key_type: Schema = None
     """The declared type of its keys."""
+    takes: Format = Format.ROWS
+    """The format of its input; never EITHER: that has been decided."""
+    gives: Format = Format.ROWS
+    """The format of its output."""
+    key_fields: KeyFields | None = None
+    """The fields that its keys are made of, if they are."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,12 @@ class PlannedEdge:
     info: OperatorInfo
     name: EdgeName
     tag: OutputTag | None = None
+    format: Format = Format.ROWS
+    """How the records travel."""
+    key_fields: KeyFields | None = None
+    """The fields that the keys are made of, if they are."""
+    row_type: RowTypeInfo | None = None
+    """The declared type of the records, if rows come and columns are wanted."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,10 @@ class ChainedEdge:
     operator: int
     target: int
     tag: OutputTag | None = None
+    format: Format = Format.ROWS
+    """What the producer gives."""
+    row_type: RowTypeInfo | None = None
+    """The declared type of the records, if rows come and columns are wanted."""
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,9 @@ from typing import TYPE_CHECKING, Any
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
 from firesteel.metrics import MetricGroup
 from firesteel.model.output_tag import OutputTag
-from firesteel.runtime.batch import RowBatch
+from firesteel.runtime.batch import Format
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo, is_from_outside
+from firesteel.runtime.partitioners import KeyFields
 from firesteel.runtime.records import copied_batch
 from firesteel.runtime.remarks import MadeWatermarks
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from firesteel.state.backend import KeyedStateBackend
     from firesteel.state.operator_state import OperatorStateBackend
 
-Receiver = Callable[[RowBatch], None]
+Receiver = Callable[[Any], None]
+"""Takes a batch, in the format of whoever receives it."""
 
 
 def never() -> bool:
@@ -81,7 +83,7 @@ class _Receivers:
         self.reading: list[Receiver] = []
         """These never change a record: they can have the same ones."""
 
-    def send(self, batch: RowBatch) -> None:
+    def send(self, batch: Any) -> None:
         changing, reading = self.changing, self.reading
         for receive in changing if reading else changing[:-1]:
             receive(copied_batch(batch))
@@ -126,15 +128,16 @@ class Output:
         self._watermark_receivers.append(on_watermark)
         self._status_receivers.append(on_status)
 
-    def emit(self, batch: RowBatch) -> None:
-        """Send records on. An empty batch is nothing."""
-        if batch.values:
-            self.records_out += len(batch.values)
+    def emit(self, batch: Any) -> None:
+        """Send records on, in the operator's format. An empty batch is nothing."""
+        count = len(batch)
+        if count:
+            self.records_out += count
             self._main.send(batch)
 
-    def emit_side(self, tag_name: str, batch: RowBatch) -> None:
+    def emit_side(self, tag_name: str, batch: Any) -> None:
         """Send records to a side output; nobody listening is fine, and remembered."""
-        if not batch.values:
+        if not len(batch):
             return
         if tag_name in self._sides:
             self._sides[tag_name].send(batch)
@@ -185,6 +188,8 @@ class OperatorContext:
     """How many records a batch of a source has at the most."""
     auto_watermark_interval: int | None = None
     """How often periodic watermark generators are asked, in milliseconds: 0 never, None after every batch."""
+    key_fields: KeyFields | None = None
+    """The fields that the keys of its input are made of, if they are."""
 
 
 class Operator(ABC):
@@ -203,6 +208,11 @@ class Operator(ABC):
     """Whether more may come by such a way: while it may, the chain of which this is the head does not end."""
     reports_records = False
     """Whether its reports are records that it was given: one that cannot be pickled is a failure of who made it."""
+    takes: Format = Format.ROWS
+    """The format in which it wants its input. Batches of the other one are turned around before."""
+    gives: Format = Format.ROWS
+    """The format of what it emits."""
+
     takes_sorted_input = True
     """Whether keyed input may be sorted for it in BATCH mode."""
 
@@ -228,10 +238,10 @@ class Operator(ABC):
         return None
 
     @abstractmethod
-    def process(self, batch: RowBatch) -> None:
-        """Take records of the first (or only) input."""
+    def process(self, batch: Any) -> None:
+        """Take records of the first (or only) input: a batch of the format that the operator takes."""
 
-    def process_second(self, batch: RowBatch) -> None:
+    def process_second(self, batch: Any) -> None:
         """Take records of the second input."""
         raise TypeError(f"{type(self).__name__} has one input only")
 
@@ -330,14 +340,14 @@ class MultipleInputOperator(Operator):
     """An operator with any number of inputs, and one method for the records of all of them."""
 
     @abstractmethod
-    def process_input(self, input_index: int, batch: RowBatch) -> None:
+    def process_input(self, input_index: int, batch: Any) -> None:
         """Take records of an input, counted from 0 in the order in which the streams were given."""
 
-    def process(self, batch: RowBatch) -> None:
+    def process(self, batch: Any) -> None:
         """Records of the first input."""
         self.process_input(0, batch)
 
-    def process_second(self, batch: RowBatch) -> None:
+    def process_second(self, batch: Any) -> None:
         """Records of the second input."""
         self.process_input(1, batch)
 
@@ -353,7 +363,7 @@ class Guard:
         self.info = info
         self._holder = holder
 
-    def run(self, process: Receiver, batch: RowBatch) -> None:
+    def run(self, process: Receiver, batch: Any) -> None:
         """Process a batch; an error names the record, which the holder's ``cursor`` gives away."""
         holder = self._holder
         holder.cursor = None
@@ -377,7 +387,7 @@ class Guard:
                 raise
             raise OperatorFailure.of(self.info, error) from error
 
-    def _failing_record(self, batch: RowBatch) -> tuple[Any, ...]:
+    def _failing_record(self, batch: Any) -> tuple[Any, ...]:
         cursor = self._holder.cursor
         if cursor is None:
             return ()
@@ -393,7 +403,8 @@ class ChainLink:
         self.records_in = 0
         self._guard = Guard(operator.context.info, operator)
         keyed = operator.context.keyed_state
-        self._begin_batch = keyed.begin_batch if keyed is not None and keyed.takes_batches else None
+        prepares = keyed is not None and keyed.takes_batches and operator.takes is Format.ROWS
+        self._begin_batch = keyed.begin_batch if keyed is not None and prepares else None
         self._receivers: dict[int, Receiver] = {}
         self.receive = self.receiver(0)
         """Takes records for the first input."""
@@ -407,8 +418,8 @@ class ChainLink:
     def _make_receiver(self, process: Receiver) -> Receiver:
         begin_batch, guard = self._begin_batch, self._guard
 
-        def receive(batch: RowBatch) -> None:
-            self.records_in += len(batch.values)
+        def receive(batch: Any) -> None:
+            self.records_in += len(batch)
             if begin_batch is not None:
                 guard.call(begin_batch, batch.keys or ())
             guard.run(process, batch)

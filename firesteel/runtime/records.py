@@ -92,8 +92,10 @@ def all_copied(values: list[Any]) -> list[Any]:
     return values if unchangeable(values) else [copied(value) for value in values]
 
 
-def copied_batch(batch: RowBatch) -> RowBatch:
-    """A batch that shares nothing that can change with another."""
+def copied_batch(batch: Any) -> Any:
+    """A batch that shares nothing that can change with another. Columns never change."""
+    if batch.__class__ is not RowBatch:
+        return batch
     values = all_copied(batch.values)
     return batch if values is batch.values else RowBatch(values, batch.timestamps, batch.keys)
 

@@ -10,7 +10,7 @@ from typing import Any
 from firesteel.errors import ProgramError
 from firesteel.model.functions import SinkFunction
 from firesteel.model.sink import Sink, SinkWriter, WriterContext
-from firesteel.runtime.batch import RowBatch
+from firesteel.runtime.batch import Batch, Format, RowBatch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.user_function import FunctionOperator
@@ -67,6 +67,8 @@ class Prepared:
 class SinkWriterOperator(Operator):
     """Writes to a two-phase sink; what is prepared in a checkpointed epoch is committed by the driver."""
 
+    takes = Format.EITHER
+
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._writer: SinkWriter | None = None
@@ -84,8 +86,19 @@ class SinkWriterOperator(Operator):
         self._writer = self._sink.create_writer()
         self._writer.open(SubtaskRuntimeContext(self.context), self._restored)
 
-    def process(self, batch: RowBatch) -> None:
-        """Write each record."""
+    def process(self, batch: Batch) -> None:
+        """Write each record, or all together if they are columns."""
+        if isinstance(batch, RowBatch):
+            self._write_rows(batch)
+        else:
+            self._write_columns(batch)
+
+    def _write_columns(self, batch: Any) -> None:
+        assert self._writer is not None
+        context = WriterContext(None, self.watermark, self.context.clock.now)
+        self._writer.write_batch(batch.columns, batch.timestamps, batch.kinds, context)
+
+    def _write_rows(self, batch: RowBatch) -> None:
         assert self._writer is not None
         write, context = self._writer.write, WriterContext(None, self.watermark, self.context.clock.now)
         self.cursor = iter(batch.values)

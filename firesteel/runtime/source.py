@@ -8,8 +8,8 @@ from typing import Any
 
 from firesteel.common import WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
-from firesteel.model.source import ReaderContext, Source, SourceReader, SourceSplit
-from firesteel.runtime.batch import RowBatch
+from firesteel.model.source import ReaderContext, ReadResult, Source, SourceReader, SourceSplit
+from firesteel.runtime.batch import COLUMN_FACTOR, Batch, Format, RowBatch
 from firesteel.runtime.contexts import SubtaskRuntimeContext
 from firesteel.runtime.input_gate import combine
 from firesteel.runtime.operator import Operator, OperatorContext
@@ -58,8 +58,15 @@ class SourceReport:
 class SourceOperator(Operator):
     """Reads a source; None stands for one that the driver reads. It reads once per epoch, when its order comes."""
 
-    def __init__(self, source: Source | None, strategy: WatermarkStrategy | None, ingestion_time: bool = False) -> None:
+    def __init__(
+        self,
+        source: Source | None,
+        strategy: WatermarkStrategy | None,
+        ingestion_time: bool = False,
+        gives: Format = Format.ROWS,
+    ) -> None:
         self._source = source
+        self.gives = gives
         self._strategy = strategy
         self._ingestion_time = ingestion_time
         self._reader: SourceReader | None = None
@@ -74,7 +81,7 @@ class SourceOperator(Operator):
     def setup(self, context: OperatorContext) -> None:
         """Remember how large batches may be."""
         super().setup(context)
-        self._batch_records = context.batch_records
+        self._batch_records = context.batch_records * (COLUMN_FACTOR if self.gives is Format.COLUMNS else 1)
 
     def restore(self, states: list[Any]) -> None:
         """Take back the watermark generators of all splits, whoever had them."""
@@ -84,7 +91,8 @@ class SourceOperator(Operator):
     def open(self) -> None:
         """Open the reader."""
         if self._source is not None:
-            self._reader = self._source.create_reader()
+            as_columns = self.gives is Format.COLUMNS
+            self._reader = self._source.create_column_reader() if as_columns else self._source.create_reader()
             context = self.context
             runtime = SubtaskRuntimeContext(context)
             self._reader.open(ReaderContext(context.subtask_index, context.parallelism, runtime))
@@ -147,15 +155,21 @@ class SourceOperator(Operator):
                 report.positions[split.split_id] = (result.position, result.finished)
                 heard[split.split_id] = heard.get(split.split_id, False) or bool(result.values)
                 if result.values:
-                    as_they_are = self._reader.gives_away or self.context.object_reuse
-                    values = result.values if as_they_are else all_copied(result.values)
-                    self._emit(split.split_id, RowBatch(values, result.timestamps))
+                    self._emit(split.split_id, self._batch_of(self._reader, result))
                 if result.finished:
                     self._ended_splits.add(split.split_id)
                 elif result.values:
                     still_open.append((split, result.position))
             open_splits = still_open
         self._listen(heard)
+
+    def _batch_of(self, reader: SourceReader, result: ReadResult) -> Batch:
+        if self.gives is Format.COLUMNS:
+            from firesteel.runtime.columns.batch import ColumnBatch
+
+            return ColumnBatch(result.values, result.timestamps)
+        as_they_are = reader.gives_away or self.context.object_reuse
+        return RowBatch(result.values if as_they_are else all_copied(result.values), result.timestamps)
 
     def _listen(self, heard: dict[str, bool]) -> None:
         """Let the clocks of silence go on: of the splits that were asked, whether they had records."""
@@ -184,16 +198,16 @@ class SourceOperator(Operator):
                 self.output.emit_status(entry[0] == "idle")
         self._listen({"": report.records > 0})
 
-    def _emit(self, split_id: str, batch: RowBatch) -> None:
+    def _emit(self, split_id: str, batch: Batch) -> None:
         if self._ingestion_time:
-            batch = RowBatch(batch.values, [self.context.clock.now] * len(batch))
+            batch = batch.stamped([self.context.clock.now] * len(batch))
         if self._strategy is None:
             self.output.emit(batch)
             return
         run = self._run_of(split_id)
-        stamped = RowBatch(batch.values, run.stamp(batch.values, batch.timestamps))
-        if stamped.timestamps:
-            self._newest = max(self._newest, stamped.timestamps[-1])
+        stamped = run.stamp_batch(batch)
+        if stamped.timestamps is not None and len(stamped):
+            self._newest = max(self._newest, int(stamped.timestamps[-1]))
         if run.wake():
             self.output.emit_status(False)
         run.run(stamped, self.output.emit, self._advance)

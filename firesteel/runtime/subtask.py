@@ -11,15 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
+from firesteel.errors import ProgramError
 from firesteel.metrics import MetricGroup
-from firesteel.runtime.batch import END, IDLE, RowBatch
+from firesteel.runtime.batch import END, IDLE, Format, RowBatch
 from firesteel.runtime.declared_rows import NamingOutput
-from firesteel.runtime.emitters import ChunkRow, Emitter, HashEmitter, make_emitter, unpicklable
+from firesteel.runtime.emitters import ChunkRow, Emitter, unpicklable
 from firesteel.runtime.input_gate import Channel, InputGate
 from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
-from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, never
+from firesteel.runtime.operator import ChainLink, Clock, Guard, Operator, OperatorContext, Output, Receiver, never
 from firesteel.runtime.partitioners import BROADCAST, FORWARD
+from firesteel.runtime.receiving import receiver
 from firesteel.runtime.remarks import Remarks
+from firesteel.runtime.routing import make_emitter
 from firesteel.runtime.snapshot_order import SnapshotOrder
 from firesteel.runtime.sorted_input import SortedInput
 from firesteel.runtime.worker_settings import WorkerSettings
@@ -93,6 +96,9 @@ class ChainInstance:
         self._build()
         self.head = self.links[layout.operators[0].id]
         self._input_of_edge = {edge.id: edge.input_index for edge in layout.inputs}
+        self._receivers = {edge.id: self._receiver(edge) for edge in layout.inputs}
+        self._entry_bytes = 0
+        """About how many bytes a batch of the chunk in work has."""
         self.gate = InputGate(self._channels(), {edge.id: edge.name for edge in layout.inputs})
         self._ended_inputs: set[int] = set()
         self._sorted = self._sort_input()
@@ -114,18 +120,21 @@ class ChainInstance:
         return channels
 
     def _build(self) -> None:
+        takes = {planned.id: planned.takes for planned in self.layout.operators}
         for planned in self.layout.operators:
             operator = Guard(planned.info, None).call(self._make_operator, planned)
             self.links[planned.id] = ChainLink(operator)
         for call in self.layout.chained_edges:
             target = self.links[call.target]
             output = self.links[call.operator].operator.output
-            output.connect(target.receive, target.advance_watermark, target.advance_status, call.tag)
+            receive = receiver(target, target.receive, call.format, takes[call.target], call.row_type)
+            output.connect(receive, target.advance_watermark, target.advance_status, call.tag)
         for edge in self.layout.outputs:
             self._connect_emitter(edge)
 
     def _make_operator(self, planned: PlannedOperator) -> Operator:
         operator: Operator = codec.loads(planned.factory)()
+        _refuse_other_formats(planned, operator)
         operator.setup(self._operator_context(planned, self._is_sorted_for(planned, operator)))
         return operator
 
@@ -143,7 +152,7 @@ class ChainInstance:
             max_parallelism=self.layout.max_parallelism,
             attempt=settings.generation,
             clock=settings.clock,
-            output=self._make_output(planned.row_names),
+            output=self._make_output(planned.row_names if planned.gives is Format.ROWS else None),
             metrics=group,
             operator_state=OperatorStateBackend(),
             keyed_state=self._make_backend(one_key) if planned.keyed else None,
@@ -155,6 +164,7 @@ class ChainInstance:
             rescaled=restore is not None and restore.rescaled,
             batch_records=worker.chunk_records,
             auto_watermark_interval=worker.auto_watermark_interval,
+            key_fields=planned.key_fields,
         )
 
     def _make_output(self, row_names: tuple[str, ...] | None) -> Output:
@@ -178,12 +188,15 @@ class ChainInstance:
             max_parallelism=edge.max_parallelism,
             chunk_records=self._settings.worker.chunk_records,
             producer=self.links[edge.operator].operator.context.info,
+            format=edge.format,
         )
         guard = Guard(edge.info, emitter)
+        gives = next(planned.gives for planned in self.layout.operators if planned.id == edge.operator)
+        emit = receiver(self.links[edge.operator], lambda batch: guard.run(emitter.emit, batch), gives, edge.format)
         self.emitters.append(emitter)
         self._emitters_of.append((self.links[edge.operator].operator.output, emitter))
         self.links[edge.operator].operator.output.connect(
-            lambda batch: guard.run(emitter.emit, batch),
+            emit,
             emitter.advance_watermark,
             emitter.advance_status,
             edge.tag,
@@ -248,21 +261,39 @@ class ChainInstance:
     def receive(self, rows: list[ChunkRow]) -> None:
         """Take the chunks of all channels, in the fixed order of channels."""
         for _, _, edge, sender, _, _, payload in rows:
-            channel, input_index = (edge, sender), self._input_of_edge[edge]
+            channel, receive = (edge, sender), self._receivers[edge]
             entries = codec.loads(payload)
-            receive = self._receiver(input_index, len(payload) // max(1, len(entries)))
+            self._entry_bytes = len(payload) // max(1, len(entries))
             for entry in entries:
                 if entry.__class__ is tuple:
                     receive(RowBatch(*entry))
+                elif entry.__class__ is bytes:
+                    self._receive_columns(receive, entry)
                 else:
                     self._take_mark(channel, entry)
 
-    def _receiver(self, input_index: int, size: int) -> Callable[[RowBatch], None]:
-        """What takes the batches of an input; ``size`` is about how many bytes each has."""
-        if self._sorted is not None and input_index in self._sorted.inputs:
-            sorted_input = self._sorted
-            return lambda batch: sorted_input.add(input_index, batch, size)
-        return self.head.receiver(input_index)
+    @staticmethod
+    def _receive_columns(receive: Receiver, entry: bytes) -> None:
+        from firesteel.runtime.columns.batch import from_bytes
+
+        for batch in from_bytes(entry):
+            receive(batch)
+
+    def _receiver(self, edge: PlannedEdge) -> Receiver:
+        """What takes the batches of an edge, in the format of the edge."""
+        index = edge.input_index
+        take = self.head.receiver(index)
+
+        def take_or_sort(batch: RowBatch) -> None:
+            if self._sorted is not None and index in self._sorted.inputs:
+                self._sorted.add(index, batch, self._entry_bytes)
+            else:
+                take(batch)
+
+        head = self.layout.operators[0]
+        sorts = self._is_sorted_for(head, self.head.operator)
+        keys = edge.key_fields if head.keyed else None
+        return receiver(self.head, take_or_sort if sorts else take, edge.format, head.takes, edge.row_type, keys)
 
     def _take_mark(self, channel: Channel, mark: Any) -> None:
         gate = self.gate
@@ -378,9 +409,8 @@ class ChainInstance:
             report.metrics[planned.info.uid] = self._metrics(planned, link)
             self._remark_on(operator, report.remarks)
         for edge, emitter in zip(self.layout.outputs, self.emitters):
-            only_none = emitter.only_none if isinstance(emitter, HashEmitter) else None
-            if only_none is not None:
-                report.remarks.only_none[emitter.edge] = (edge.info, only_none)
+            if emitter.only_none is not None:
+                report.remarks.only_none[emitter.edge] = (edge.info, emitter.only_none)
 
     @staticmethod
     def _remark_on(operator: Operator, remarks: Remarks) -> None:
@@ -428,6 +458,16 @@ class ChainInstance:
             if link.operator.context.keyed_state is not None:
                 link.operator.context.keyed_state.close()
         return errors
+
+
+def _refuse_other_formats(planned: PlannedOperator, operator: Operator) -> None:
+    """The plan has looked at the factory to find out about formats; some factories do not let one see."""
+    for said, found in ((planned.takes, operator.takes), (planned.gives, operator.gives)):
+        if found is not said and Format.EITHER is not found:
+            raise ProgramError(
+                f"the factory of this operator makes a {type(operator).__name__}, which works on {found.value}, but "
+                "does not show it. Pass the class itself, or a functools.partial of it, not a lambda"
+            )
 
 
 @dataclass

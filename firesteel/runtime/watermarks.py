@@ -8,11 +8,16 @@ from typing import Any
 
 from firesteel.common import WatermarkStrategy
 from firesteel.common.time import MAX_WATERMARK, MIN_WATERMARK
-from firesteel.common.watermark_strategy import Watermark, WatermarkGenerator, WatermarkOutput
+from firesteel.common.watermark_strategy import (
+    FieldTimestampAssigner,
+    Watermark,
+    WatermarkGenerator,
+    WatermarkOutput,
+)
 from firesteel.errors import TypeMismatchError
-from firesteel.runtime.batch import RowBatch
+from firesteel.runtime.batch import Batch, Format, RowBatch
 from firesteel.runtime.idleness import SilenceClock
-from firesteel.runtime.operator import Operator, OperatorContext
+from firesteel.runtime.operator import Operator, OperatorContext, Receiver
 from firesteel.runtime.remarks import MadeWatermarks
 
 _ASKED_WITHOUT_RECORDS = 200
@@ -59,7 +64,10 @@ class StrategyRun:
     def __init__(self, strategy: WatermarkStrategy, context: OperatorContext) -> None:
         self._generator = strategy.create_generator()
         self._extract = strategy.timestamp_function
+        assigner = strategy.timestamp_assigner
+        self._by_field = assigner if isinstance(assigner, FieldTimestampAssigner) else None
         self._on_timestamps = _method_for_batches(self._generator)
+        self._on_latest = _method_before(self._generator, "on_latest_timestamp", "on_event", "on_timestamps")
         self._speaks_by_itself = _speaks_without_records(self._generator)
         self._batch_records = context.batch_records
         self._interval = context.auto_watermark_interval
@@ -91,6 +99,19 @@ class StrategyRun:
             )
         return stamps
 
+    def stamp_batch(self, batch: Batch) -> Any:
+        """The batch with the timestamps that the assigner gives."""
+        if self._extract is None:
+            return batch
+        if isinstance(batch, RowBatch):
+            return RowBatch(batch.values, self.stamp(batch.values, batch.timestamps))
+        if self._by_field is not None:
+            from firesteel.runtime.columns.times import stamped_by
+
+            return stamped_by(self._by_field, batch)  # type: ignore[arg-type]
+        rows = batch.rows()
+        return batch.stamped(self.stamp(rows.values, rows.timestamps) or [])
+
     def wake(self) -> bool:
         """Records have come. Returns whether the stream was idle until now."""
         was_idle = self.idle
@@ -99,10 +120,12 @@ class StrategyRun:
         self._news = True
         return was_idle
 
-    def run(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
+    def run(self, batch: Any, emit: Receiver, advance: Callable[[int], None]) -> None:
         """Pass stamped records on, with the watermarks that they cause."""
         if self._silent_until_the_end:
             emit(batch)
+        elif self._on_latest is not None and batch.__class__ is not RowBatch:
+            self._run_columns(batch, emit, advance)
         elif self._on_timestamps is None:
             self._run_by_event(batch, emit, advance)
         elif batch.timestamps is None:
@@ -110,10 +133,20 @@ class StrategyRun:
         else:
             self._run_whole(batch, emit, advance)
 
-    def _run_whole(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
+    def _run_columns(self, batch: Any, emit: Receiver, advance: Callable[[int], None]) -> None:
+        """For generators that want to know the highest timestamp only."""
+        assert self._on_latest is not None
+        if batch.timestamps is not None:
+            self._on_latest(batch.latest())
+        emit(batch)
+        if self._interval is None and batch.timestamps is not None:
+            self._ask(advance)
+
+    def _run_whole(self, batch: Any, emit: Receiver, advance: Callable[[int], None]) -> None:
         """For generators that never speak in between: only the size of batches cuts."""
         stamps, seen = batch.timestamps, self._on_timestamps
         assert stamps is not None and seen is not None
+        stamps = stamps if stamps.__class__ is list else stamps.to_pylist()
         if self._interval is not None:
             seen(stamps)
             emit(batch)
@@ -124,8 +157,9 @@ class StrategyRun:
             emit(batch.slice(start, end))
             self._ask(advance)
 
-    def _run_by_event(self, batch: RowBatch, emit: Callable[[RowBatch], None], advance: Callable[[int], None]) -> None:
-        values, stamps, output, on_event = batch.values, batch.timestamps, self.output, self._generator.on_event
+    def _run_by_event(self, batch: Any, emit: Receiver, advance: Callable[[int], None]) -> None:
+        rows = batch.rows()
+        values, stamps, output, on_event = rows.values, rows.timestamps, self.output, self._generator.on_event
         limit = self._batch_records if self._interval is None else len(values)
         start = 0
         for index, (value, stamp) in enumerate(zip(values, repeat(MIN_WATERMARK) if stamps is None else stamps), 1):
@@ -185,11 +219,16 @@ class StrategyRun:
 
 def _method_for_batches(generator: WatermarkGenerator) -> Callable[[Iterable[int]], None] | None:
     """The method that stands for many calls of ``on_event``, unless a subclass has an ``on_event`` of its own."""
+    return _method_before(generator, "on_timestamps", "on_event")
+
+
+def _method_before(generator: WatermarkGenerator, name: str, *others: str) -> Callable[[Any], None] | None:
+    """The method of that name, unless a subclass has one of the others of its own."""
     for kind in type(generator).__mro__:
-        if "on_timestamps" in vars(kind):
-            method: Callable[[Iterable[int]], None] = getattr(generator, "on_timestamps")  # noqa: B009
+        if name in vars(kind):
+            method: Callable[[Any], None] = getattr(generator, name)
             return method
-        if "on_event" in vars(kind):
+        if any(other in vars(kind) for other in others):
             break
     return None
 
@@ -208,6 +247,8 @@ class TimestampsAndWatermarksOperator(Operator):
     Of the watermarks from before only the last is passed on, and nothing of their idleness.
     """
 
+    takes = gives = Format.EITHER
+
     def __init__(self, strategy: WatermarkStrategy) -> None:
         self._strategy = strategy
         self._run: StrategyRun
@@ -223,14 +264,19 @@ class TimestampsAndWatermarksOperator(Operator):
         if states:
             self._run.restore(min(states, key=lambda state: state[1]))
 
-    def process(self, batch: RowBatch) -> None:
+    def process(self, batch: Batch) -> None:
         """Stamp records and send them on with watermarks between them."""
         self._heard = True
-        self.cursor = iter(batch.values)
-        stamps = self._run.stamp(self.cursor, batch.timestamps)
+        stamped = self._stamped(batch)
         if self._run.wake():
             self.output.emit_status(False)
-        self._run.run(RowBatch(batch.values, stamps), self.output.emit, self._advance)
+        self._run.run(stamped, self.output.emit, self._advance)
+
+    def _stamped(self, batch: Batch) -> Any:
+        if not isinstance(batch, RowBatch):
+            return self._run.stamp_batch(batch)
+        self.cursor = iter(batch.values)
+        return RowBatch(batch.values, self._run.stamp(self.cursor, batch.timestamps))
 
     def _advance(self, watermark: int) -> None:
         self.watermark = watermark

@@ -6,9 +6,9 @@ import datetime
 import decimal
 from typing import Any
 
+from firesteel.common.formats.arrow_columns import Column, apply, each
 from firesteel.common.formats.avro_rows import AvroSchema
 from firesteel.common.types import Row
-from firesteel.connectors.files.columns import Column, apply, each
 from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
 __all__ = ["record_columns"]

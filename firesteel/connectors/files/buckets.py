@@ -27,6 +27,9 @@ class BucketAssigner(ABC):
                 return f"country={element.country}"
     """
 
+    looks_at_records = True
+    """Whether the folder depends on the record or its timestamp; otherwise many are given a folder at once."""
+
     @abstractmethod
     def get_bucket_id(self, element: Any, context: WriterContext) -> str:
         """The folder, relative to the base path, with ``/`` between its parts; ``""`` is the base path itself.
@@ -61,6 +64,8 @@ class BucketAssigner(ABC):
 
 
 class _BasePath(BucketAssigner):
+    looks_at_records = False
+
     def get_bucket_id(self, element: Any, context: WriterContext) -> str:
         return ""
 
@@ -72,6 +77,7 @@ class _DateTime(BucketAssigner):
         self._pattern = pattern
         self._zone_name = zone_name
         self._event_time = event_time
+        self.looks_at_records = event_time
         self._prepare()
 
     def _prepare(self) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import IO, Any, Protocol
 
 from firesteel.connectors.files.lines import LineEncoding, LineSplit, check_charset, decompressed, is_compressed
+from firesteel.errors import UnsupportedError
 from firesteel.model.source import ReadResult
 from firesteel.runtime.records import copied, same
 
@@ -35,6 +36,15 @@ class FileFormat(ABC):
     def splittable(self, path: str) -> bool:
         """Whether a file of that name can be read in several parts."""
         return False
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether :meth:`open_columns` opens a file."""
+        return False
+
+    def open_columns(self, path: str, file: IO[bytes], start: int, end: int | None) -> SplitReader:
+        """The same as :meth:`open_split`, for a reader whose results hold Arrow batches. Positions mean the same."""
+        raise UnsupportedError(f"{type(self).__name__} does not read columns")
 
     @abstractmethod
     def open_split(self, path: str, file: IO[bytes], start: int, end: int | None) -> SplitReader:
@@ -82,9 +92,17 @@ class BulkFormat(FileFormat):
         The file is closed by the caller.
         """
 
+    def read_columns(self, stream: IO[bytes], skip: int) -> Iterator[Any]:
+        """The same as :meth:`read_batches`, in batches of Arrow. Only for formats that say ``gives_columns``."""
+        raise UnsupportedError(f"{type(self).__name__} does not read columns")
+
     def open_split(self, path: str, file: IO[bytes], start: int, end: int | None) -> SplitReader:
         """The whole file."""
         return _BatchReader(file, self.read_batches)
+
+    def open_columns(self, path: str, file: IO[bytes], start: int, end: int | None) -> SplitReader:
+        """The whole file, as columns."""
+        return _BatchReader(file, self.read_columns)
 
 
 class _TextLineFormat(StreamFormat):
@@ -132,13 +150,13 @@ class _CountingReader:
 
 
 class _BatchReader:
-    """The position is the number of records that have been handed out."""
+    """The position is the number of records that have been handed out. Batches are lists, or of Arrow."""
 
-    def __init__(self, stream: IO[bytes], read_batches: Callable[[IO[bytes], int], Iterator[list[Any]]]) -> None:
+    def __init__(self, stream: IO[bytes], read_batches: Callable[[IO[bytes], int], Iterator[Any]]) -> None:
         self._stream = stream
         self._read_batches = read_batches
-        self._batches: Iterator[list[Any]] | None = None
-        self._left: list[Any] = []
+        self._batches: Iterator[Any] | None = None
+        self._left: Any = []
         self._position = 0
 
     def read(self, position: int | None, max_records: int) -> ReadResult:
@@ -146,7 +164,7 @@ class _BatchReader:
         if self._batches is None or wanted != self._position:
             self._stream.seek(0)
             self._batches, self._left, self._position = self._read_batches(self._stream, wanted), [], wanted
-        while not self._left:
+        while not len(self._left):
             batch = next(self._batches, None)
             if batch is None:
                 return ReadResult([], self._position, finished=True)

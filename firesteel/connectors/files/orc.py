@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, BinaryIO
 
+from firesteel.common.formats.arrow_columns import Column, columns, row_columns
 from firesteel.common.formats.fields import expect_row_type
 from firesteel.common.serialization import BulkWriter, BulkWriterFactory
 from firesteel.common.typeinfo import LocalTimeTypeInfo, RowTypeInfo, TimeTypeInfo
 from firesteel.common.types import Row
-from firesteel.connectors.files.columns import Column, ColumnWriter, columns, decoded, refuse_hadoop, row_columns
+from firesteel.connectors.files.columns import ColumnWriter, conformed, decoded, refuse_hadoop, stored_schema
 from firesteel.connectors.files.formats import BulkFormat
 from firesteel.errors import ConfigurationError, TypeMismatchError, UnsupportedError
 
@@ -58,24 +59,39 @@ class OrcColumnarRowInputFormat(BulkFormat):
 
     def read_batches(self, stream: IO[bytes], skip: int) -> Iterator[list[Row]]:
         """The rows of a file, stripe by stripe, without those to skip."""
+        wanted = row_columns(self._row_type, utc=True)
+        template, converters = Row(*wanted), [back for _, _, back in wanted.values()]
+        for stripe in self._stripes(stream, skip):
+            yield list(map(template, *map(decoded, stripe.columns, converters)))
+
+    @property
+    def gives_columns(self) -> bool:
+        """Columns of the declared types."""
+        return True
+
+    def read_columns(self, stream: IO[bytes], skip: int) -> Iterator[Any]:
+        """The stripes of a file as they are stored, with the types of the row type."""
+        schema = stored_schema(self._row_type, utc=True)
+        for stripe in self._stripes(stream, skip):
+            yield conformed(stripe, schema, "ORC")
+
+    def _stripes(self, stream: IO[bytes], skip: int) -> Iterator[Any]:
         from pyarrow import orc
 
         file = orc.ORCFile(stream)
-        wanted = row_columns(self._row_type, utc=True)
+        wanted = self._row_type.get_field_names()
         if missing := [name for name in wanted if name not in file.schema.names]:
             raise TypeMismatchError(
                 f"an ORC file has no column {', '.join(missing)}; its columns are {', '.join(file.schema.names)}. "
                 "Change the row type, or read other files."
             )
-        template = Row(*wanted)
         for stripe in range(file.nstripes):
-            batch = file.read_stripe(stripe, columns=list(wanted))
+            batch = file.read_stripe(stripe, columns=wanted)
             if skip >= len(batch):
                 skip -= len(batch)
                 continue
-            rest, skip = batch.slice(skip), 0
-            parts = [decoded(rest.column(name), back) for name, (_, _, back) in wanted.items()]
-            yield list(map(template, *parts))
+            rest, skip = batch.slice(skip).select(wanted), 0
+            yield rest
 
 
 def _expect_orc_type(row_type: Any, where: str) -> RowTypeInfo:
@@ -102,6 +118,8 @@ def _options(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 class _OrcWriterFactory(BulkWriterFactory):
+    takes_columns = True
+
     def __init__(self, row_type: RowTypeInfo, options: dict[str, Any]) -> None:
         self._row_type = row_type
         self._options = options

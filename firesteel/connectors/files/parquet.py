@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any, BinaryIO
 
+from firesteel.common.formats.arrow_columns import Column, columns, row_columns
 from firesteel.common.formats.avro_rows import AvroSchema
 from firesteel.common.formats.fields import expect_row_type
 from firesteel.common.serialization import BulkWriter, BulkWriterFactory
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.common.types import Row
 from firesteel.connectors.files.avro_columns import record_columns
-from firesteel.connectors.files.columns import Column, ColumnWriter, columns, decoded, refuse_hadoop, row_columns
+from firesteel.connectors.files.columns import ColumnWriter, conformed, decoded, refuse_hadoop, stored_schema
 from firesteel.connectors.files.formats import BulkFormat, StreamFormat
 from firesteel.errors import ConfigurationError, TypeMismatchError
+
+_COLUMN_ROWS = 65_536
+"""How many rows a batch of columns has: what is done per batch should not be felt."""
 
 __all__ = ["AvroParquetReaders", "AvroParquetWriters", "ParquetBulkWriters", "ParquetColumnarRowInputFormat"]
 
@@ -71,23 +75,38 @@ class ParquetColumnarRowInputFormat(BulkFormat):
 
     def read_batches(self, stream: IO[bytes], skip: int) -> Iterator[list[Row]]:
         """The rows of a file in batches, without those to skip. Row groups that are skipped are not decoded."""
+        converters = [convert for _, _, convert in columns(self._row_type, self._utc)]
+        template = Row(*self._row_type.get_field_names())
+        for batch in self._batches(stream, skip, self._batch_size):
+            yield list(map(template, *map(decoded, batch.columns, converters)))
+
+    @property
+    def gives_columns(self) -> bool:
+        """Columns of the declared types."""
+        return True
+
+    def read_columns(self, stream: IO[bytes], skip: int) -> Iterator[Any]:
+        """The batches of a file as they are stored, with the names and types of the row type."""
+        schema = stored_schema(self._row_type, self._utc)
+        for batch in self._batches(stream, skip, max(self._batch_size, _COLUMN_ROWS)):
+            yield conformed(batch, schema, "Parquet")
+
+    def _batches(self, stream: IO[bytes], skip: int, size: int) -> Iterator[Any]:
         import pyarrow.parquet as pq
 
         file = pq.ParquetFile(stream)
         names = self._names_in(file.schema_arrow.names)
-        converters = [convert for _, _, convert in columns(self._row_type, self._utc)]
-        template = Row(*self._row_type.get_field_names())
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if skip >= rows:
                 skip -= rows
                 continue
-            for batch in file.iter_batches(self._batch_size, row_groups=[group], columns=names):
+            for batch in file.iter_batches(size, row_groups=[group], columns=names):
                 if skip >= len(batch):
                     skip -= len(batch)
                     continue
-                rest, skip = batch.slice(skip), 0
-                yield list(map(template, *(decoded(rest.column(n), c) for n, c in zip(names, converters))))
+                rest, skip = batch.slice(skip).select(names), 0
+                yield rest
 
     def _names_in(self, found: list[str]) -> list[str]:
         """The file's names of the columns, in the order of the row type."""
@@ -154,6 +173,8 @@ class _AvroParquetFormat(StreamFormat):
 
 
 class _RowWriterFactory(BulkWriterFactory):
+    takes_columns = True
+
     def __init__(self, row_type: RowTypeInfo, utc: bool) -> None:
         columns(row_type, utc)
         self._row_type = row_type

@@ -199,6 +199,12 @@ class FileSink(Sink, SupportsPreprocessing):
         """The same sink with a hidden place of its own."""
         return type(self)(replace(self._settings, run=SinkRun.of_this_process()), self._transformer)
 
+    @property
+    def takes_columns(self) -> bool:
+        """Whether the files hold columns, and their folders do not depend on records."""
+        format, assigner = self._settings.format, self._settings.bucket_assigner
+        return isinstance(format, BulkWriterFactory) and format.takes_columns and not assigner.looks_at_records
+
     def create_writer(self) -> SinkWriter:
         """The writer of one subtask."""
         return FileWriter(self._settings)

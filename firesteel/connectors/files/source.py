@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any
 
 from firesteel.common.time import Duration
 from firesteel.common.warnings import warn_once
@@ -89,7 +89,16 @@ class FileSource(Source):
 
     def create_reader(self) -> SourceReader:
         """Reads them."""
-        return _FileReader(self._format)
+        return _FileReader(self._format, self._format.open_split)
+
+    @property
+    def gives_columns(self) -> bool:
+        """Whether the files hold columns that can be read as such."""
+        return self._format.gives_columns
+
+    def create_column_reader(self) -> SourceReader:
+        """Reads them as columns."""
+        return _FileReader(self._format, self._format.open_columns)
 
 
 def _expect(method: str, value: Any, kind: type[Any]) -> Any:
@@ -228,8 +237,8 @@ def _files_in(storage: Storage, directory: str) -> Iterator[FileEntry]:
 
 
 class _FileReader(SourceReader):
-    def __init__(self, format: FileFormat) -> None:
-        self._format = format
+    def __init__(self, format: FileFormat, opener: Callable[[str, IO[bytes], int, int | None], SplitReader]) -> None:
+        self._opener = opener
         self.gives_away = format.gives_away
         self._parts = OpenSplits(self._open_part)
 
@@ -237,7 +246,7 @@ class _FileReader(SourceReader):
         place = split.payload
         storage, _ = open_storage(place["uri"])
         file = storage.open(place["path"])
-        return self._format.open_split(place["path"], file, place["start"], place["end"])
+        return self._opener(place["path"], file, place["start"], place["end"])
 
     def read(self, split: SourceSplit, position: Any, max_records: int, now: int) -> ReadResult:
         result = self._parts.get(split).read(position, max_records)

@@ -65,6 +65,16 @@ class _Part:
         else:
             self._encode(value, self.stream)  # type: ignore[arg-type]
 
+    def write_columns(self, columns: Any) -> None:
+        assert self._bulk is not None
+        self._bulk.add_columns(columns)
+
+    def abandon(self) -> None:
+        """Close the file, whatever is in it."""
+        if self._bulk is not None:
+            self._bulk.abandon()
+        self.stream.close()
+
     def end(self) -> None:
         """Write what is left in memory."""
         if self._bulk is not None:
@@ -155,7 +165,7 @@ class FileWriter(SinkWriter):
         """Delete what is not complete: it belongs to no checkpoint."""
         parts, self._parts = self._parts, {}
         for bucket, (_, part) in parts.items():
-            part.stream.close()
+            part.abandon()
             self._storage.delete(part.path)
             if bucket:
                 self._storage.prune(f"{self._base}/{bucket}")
@@ -164,6 +174,22 @@ class FileWriter(SinkWriter):
 
     def write(self, value: Any, context: WriterContext) -> None:
         """Write a record to the open file of its folder."""
+        info, part = self._part_for(value, context)
+        part.write(value)
+        self._note_size(info, part, context)
+
+    def write_batch(self, columns: Any, timestamps: Any | None, kinds: Any | None, context: WriterContext) -> None:
+        """Write columns to the open file of the folder, which does not depend on the records."""
+        info, part = self._part_for(None, context)
+        part.write_columns(columns)
+        self._note_size(info, part, context)
+
+    @staticmethod
+    def _note_size(info: PartFileInfo, part: _Part, context: WriterContext) -> None:
+        info.last_update_time = context.current_processing_time
+        info.size = part.stream.tell()
+
+    def _part_for(self, value: Any, context: WriterContext) -> tuple[PartFileInfo, _Part]:
         now = context.current_processing_time
         if self._checked_at is None or now - self._checked_at >= self._settings.check_interval:
             self._roll_by_time(now)
@@ -174,10 +200,7 @@ class FileWriter(SinkWriter):
             entry = None
         if entry is None:
             entry = self._open_part(bucket, now, value)
-        info, part = entry
-        part.write(value)
-        info.last_update_time = now
-        info.size = part.stream.tell()
+        return entry
 
     def _roll_by_time(self, now: int) -> None:
         self._checked_at = now

@@ -20,6 +20,7 @@ from firesteel.model.functions import SinkFunction
 from firesteel.model.functions.adapt import as_sink_function
 from firesteel.model.sink import DriverSink, Sink
 from firesteel.plan.graph import OperatorTransformation, Transformation
+from firesteel.runtime.batch import Format
 from firesteel.runtime.operator import Operator
 from firesteel.runtime.sinks import CollectOperator, SinkFunctionOperator, SinkWriterOperator
 
@@ -79,6 +80,7 @@ class StreamOutputs(AnyStream[S]):
             type(sink).__name__,
             source,
             partial(SinkWriterOperator, sink),
+            takes=Format.EITHER if sink.takes_columns else Format.ROWS,
             committer_factory=committer if has_committer else None,
         )
 

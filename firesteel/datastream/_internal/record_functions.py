@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from firesteel.common.typeinfo import RowTypeInfo, TupleTypeInfo, TypeInformation
-from firesteel.common.watermark_strategy import WatermarkStrategy
+from firesteel.common.watermark_strategy import FieldTimestampAssigner, WatermarkStrategy
 from firesteel.datastream._internal import arguments
 from firesteel.datastream._internal.fields import declared_field_type
 from firesteel.datastream._internal.stream import AnyStream, S
@@ -20,6 +20,7 @@ from firesteel.model.functions.adapt import (
     as_process_function,
 )
 from firesteel.runtime.basic import FilterOperator, FlatMapOperator, MapOperator
+from firesteel.runtime.batch import Format
 from firesteel.runtime.process import ProcessOperator
 from firesteel.runtime.watermarks import TimestampsAndWatermarksOperator
 
@@ -109,7 +110,9 @@ class RecordFunctions(AnyStream[S]):
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise arguments.wrong_argument(method, "watermark_strategy", watermark_strategy, "a WatermarkStrategy")
         factory = partial(TimestampsAndWatermarksOperator, watermark_strategy)
-        return self._transform("Timestamps/Watermarks", factory, self.get_type(), method)
+        by_field = isinstance(watermark_strategy.timestamp_assigner, FieldTimestampAssigner)
+        formats = {} if by_field else {"takes": Format.ROWS, "gives": Format.ROWS}  # a function wants records
+        return self._transform("Timestamps/Watermarks", factory, self.get_type(), method, **formats)
 
 
 class _Projection:

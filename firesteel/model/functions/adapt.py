@@ -272,6 +272,18 @@ def as_key_selector(key: Any, where: str = "key_by") -> KeySelector:
     return _one(key, where, KeySelector, _PlainKeySelector, "get_key", 1, expected, argument="key")
 
 
+def fields_of_key(select: Callable[[Any], Any]) -> tuple[tuple[str | int, ...], bool] | None:
+    """The fields that a key is made of, and whether it is the value of one rather than a tuple; None of functions.
+
+    :param select: From record to key, as :func:`bound_call` gives it.
+    """
+    if isinstance(select, Field):
+        return (select.field,), True
+    if isinstance(select, _CompositeKey):
+        return select.fields
+    return None
+
+
 def as_aggregate_function(func: Any, where: str = "aggregate") -> AggregateFunction:
     """An :class:`AggregateFunction` out of one, or out of the functions (create_accumulator, add,
     get_result[, merge]).
@@ -387,6 +399,12 @@ class _CompositeKey:
         if not parts:
             raise ConfigurationError(f"{where}: key must name at least one field, got an empty {type(parts).__name__}.")
         self._parts = [bound_call(as_key_selector(part, where), "get_key") for part in parts]
+
+    @property
+    def fields(self) -> tuple[tuple[str | int, ...], bool] | None:
+        """The fields, if all parts are fields."""
+        found = [part.field for part in self._parts if isinstance(part, Field)]
+        return (tuple(found), False) if len(found) == len(self._parts) else None
 
     def __call__(self, value: Any) -> tuple[Any, ...]:
         return tuple([part(value) for part in self._parts])

@@ -9,10 +9,11 @@ import pytest
 from firesteel.errors import KeyError_
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import RowBatch
-from firesteel.runtime.emitters import Emitter, make_emitter
+from firesteel.runtime.emitters import Emitter
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.frozen_key import frozen
 from firesteel.runtime.partitioners import Partitioning
+from firesteel.runtime.routing import make_emitter
 
 
 def emitter(select: Any) -> Emitter:
