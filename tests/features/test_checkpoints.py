@@ -657,6 +657,62 @@ def test_a_commit_that_fails_names_sink_committable_and_the_way_out(make_env: Ma
     assert "start from an earlier checkpoint" in message
 
 
+class Hesitating(NotingSink):
+    """Puts off every commit, so many times, and notes under which numbers records were prepared and committed."""
+
+    def __init__(self, path: Path, times: int) -> None:
+        super().__init__("sink", path)
+        self.times = times
+
+    def create_writer(self) -> SinkWriter:
+        return _NumberingWriter(self)
+
+    def create_committer(self) -> Committer:
+        return _HesitatingCommitter(self)
+
+
+class _NumberingWriter(_NotingWriter):
+    def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
+        return [(checkpoint_id, record) for record in super().prepare_commit(checkpoint_id)]
+
+
+class _HesitatingCommitter(_NotingCommitter):
+    def commit(self, requests: Sequence[CommitRequest]) -> None:
+        for request in requests:
+            prepared_for, record = request.committable
+            assert prepared_for == request.checkpoint_id
+            if request.retries < self._sink.times:
+                request.retry_later()
+            else:
+                note(self._sink.path, f"{request.retries} {record}")
+
+
+@pytest.mark.feature("EO-02")
+@pytest.mark.parametrize("checkpoints", [True, False])
+def test_a_job_does_not_end_before_commits_that_were_put_off_are_done(
+    make_env: MakeEnv, tmp_path: Path, checkpoints: bool
+) -> None:
+    """A sink is told the number of the checkpoint when it prepares and when it commits."""
+    env = make_env(1, {"firesteel.epoch.max-records": 10})
+    if checkpoints:
+        recovering(env)
+    numbers = env.from_source(Numbers(30, tmp_path / "told"), WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.sink_to(Hesitating(tmp_path / "journal", times=1))
+    run(env, itertools.count(0, 400).__next__)
+    committed = [line.split() for line in (tmp_path / "journal").read_text().splitlines()]
+    assert sorted(int(record) for _, record in committed) == list(range(30))
+    assert {retries for retries, _ in committed} == {"1"}
+
+
+@pytest.mark.feature("EO-02")
+def test_a_sink_that_puts_off_for_ever_fails_the_job(make_env: MakeEnv, tmp_path: Path) -> None:
+    env = make_env(1, {"sink.committer.retries": 2})
+    numbers = env.from_source(Numbers(30, tmp_path / "told"), WatermarkStrategy.no_watermarks(), "numbers")
+    numbers.sink_to(Hesitating(tmp_path / "journal", times=100))
+    failure = run(env, itertools.count(0, 400).__next__).get_job_execution_result().exception(WAIT)
+    assert "it was put off 2 times, and no more are allowed (sink.committer.retries)" in str(failure)
+
+
 @pytest.mark.feature("EO-02")
 def test_output_of_a_sink_that_is_gone_is_left_alone_with_a_warning(
     make_env: MakeEnv, tmp_path: Path, caplog: pytest.LogCaptureFixture
