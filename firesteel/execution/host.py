@@ -11,7 +11,7 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ from firesteel.execution.results import LevelResult, Place, StateLost, SubtaskDo
 from firesteel.execution.snapshot_writer import SnapshotWriter
 from firesteel.runtime.emitters import ChunkRow
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
+from firesteel.runtime.flow import FlowingEpoch
 from firesteel.runtime.layout import PlannedChain
 from firesteel.runtime.operator import Clock
 from firesteel.runtime.subtask import EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
@@ -118,19 +119,19 @@ class SubtaskHost:
             return passing
         try:
             produced, done = self._run(task, mine)
-        except OperatorFailure as failure:
-            return passing + self._give_up(task, self._failed(task, failure))
-        except StateLostError as error:
-            lost = StateLost(task.level, task.index, task.attempt, self._place, str(error))
-            return passing + self._give_up(task, lost)
-        except Exception as error:  # our own fault, or a full disk: reported with the whole traceback
-            info = OperatorInfo(f"level {task.level}, subtask {task.index}", "-", "-")
-            ours = OperatorFailure(info, type(error).__name__, str(error), traceback.format_exc(), None)
-            return passing + self._give_up(task, self._failed(task, ours))
+        except Exception as error:
+            return passing + self._give_up(task, self.failed(task, error))
         return produced + passing + [driver_row(task, done)]
 
-    def _failed(self, task: LevelTask, failure: OperatorFailure) -> SubtaskFailed:
-        return SubtaskFailed(task.level, task.index, task.attempt, self._place, failure)
+    def failed(self, task: LevelTask, error: Exception) -> SubtaskFailed | StateLost:
+        """How a subtask has failed."""
+        if isinstance(error, StateLostError):
+            return StateLost(task.level, task.index, task.attempt, self._place, str(error))
+        if not isinstance(error, OperatorFailure):  # our own fault, or a full disk: with the whole traceback
+            info = OperatorInfo(f"level {task.level}, subtask {task.index}", "-", "-")
+            text = "".join(traceback.format_exception(error))
+            error = OperatorFailure(info, type(error).__name__, str(error), text, None)
+        return SubtaskFailed(task.level, task.index, task.attempt, self._place, error)
 
     def _give_up(self, task: LevelTask, result: SubtaskFailed | StateLost) -> list[ChunkRow]:
         """Forget the subtask, and tell every subtask of the next level: they do nothing and pass it on."""
@@ -143,22 +144,46 @@ class SubtaskHost:
     def _run(self, task: LevelTask, rows: list[ChunkRow]) -> tuple[list[ChunkRow], SubtaskDone]:
         started = time.perf_counter()
         instance = self._instance(task)
-        subtask, byte_limit = instance.subtask, self._plans[task.job_id].settings.epoch_bytes
-        deadline = time.monotonic() + task.request.time_budget_ms / 1000
-
-        def expired() -> bool:
-            return time.monotonic() > deadline or subtask.bytes_ready > byte_limit
-
+        expired = self._expiry(task, instance.subtask, task.request.time_budget_ms / 1000)
         orders = task.orders.get(task.index, {})
-        produced, report = subtask.run_epoch(task.request, rows, orders, task.attempt, expired)
+        produced, report = instance.subtask.run_epoch(task.request, rows, orders, task.attempt, expired)
+        done = self._conclude(task, instance, report)
+        done.bytes_in, done.bytes_out = _bytes_by_edge(rows), _bytes_by_edge(produced)
+        done.busy_seconds = time.perf_counter() - started
+        return produced, done
+
+    def _expiry(self, task: LevelTask, subtask: LevelSubtask, seconds: float) -> Callable[[], bool]:
+        """What tells that the time of an epoch is used up, or that enough is ready to be sent."""
+        deadline, byte_limit = time.monotonic() + seconds, self._plans[task.job_id].settings.epoch_bytes
+        return lambda: time.monotonic() > deadline or subtask.bytes_ready > byte_limit
+
+    def _conclude(self, task: LevelTask, instance: _Instance, report: SubtaskReport) -> SubtaskDone:
+        """An epoch has ended: write its snapshot, and note where the instance stands."""
         instance.epoch = task.request.epoch
         done = SubtaskDone(task.level, task.index, task.attempt, report, self._place)
         if report.snapshots and task.store_directory is not None:
             self._write_snapshot(task, instance.subtask, done)
         done.write_problems += self._writer.take_problems()
         report.snapshots = {}
-        done.bytes_in, done.bytes_out = _bytes_by_edge(rows), _bytes_by_edge(produced)
-        done.busy_seconds = time.perf_counter() - started
+        return done
+
+    def flow(self, task: LevelTask) -> FlowingEpoch:
+        """An epoch of a subtask that takes its input piece by piece; :meth:`end_flow` ends it."""
+        subtask = self._instance(task).subtask
+        return FlowingEpoch(
+            subtask,
+            task.request,
+            task.orders.get(task.index, {}),
+            task.attempt,
+            lambda: self._expiry(task, subtask, _PASS_SECONDS),
+        )
+
+    def end_flow(self, task: LevelTask, flow: FlowingEpoch, now: int) -> tuple[list[ChunkRow], SubtaskDone]:
+        """End such an epoch: what leaves the subtask last, and its result."""
+        instance = self._instances[task.job_id, task.level, task.index]
+        produced, report = flow.end(now)
+        done = self._conclude(task, instance, report)
+        done.bytes_in, done.bytes_out = flow.bytes_in, flow.bytes_out
         return produced, done
 
     def _write_snapshot(self, task: LevelTask, subtask: LevelSubtask, done: SubtaskDone) -> None:
@@ -290,6 +315,8 @@ def state_file_name(task: LevelTask) -> str:
 _USUAL_DEPTH = 1000
 _DEPTH_OF_OPERATOR = 10
 """How many calls inside each other an operator in a chain takes at the most."""
+_PASS_SECONDS = 0.5
+"""How long a pass of a flowing epoch may take that can be continued in the next epoch."""
 _POISON_EDGE = -2
 _CONTROL_EDGE = -1
 

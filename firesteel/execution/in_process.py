@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
-from firesteel.common.options import SAVEPOINT_DIR
+from firesteel.common.options import EXCHANGE, SAVEPOINT_DIR
 from firesteel.execution.archives import UnpackedArchives
+from firesteel.execution.direct.in_process import InProcessExchange
 from firesteel.execution.driver import EpochOrder, JobDriver
 from firesteel.execution.ending import Interrupted, end_with_program, orderly_signals
 from firesteel.execution.host import (
@@ -39,6 +40,8 @@ class InProcessCluster:
         self._archives = UnpackedArchives(plan.configuration)
         self._host = SubtaskHost()
         self._host.add_plan(self._plan)
+        direct = plan.configuration.get(EXCHANGE) == "direct"
+        self._exchange = InProcessExchange(plan, self._plan, self._host) if direct else None
         self._lock = threading.Lock()
         self._thread: int | None = None
         """The thread that runs an epoch now."""
@@ -47,7 +50,7 @@ class InProcessCluster:
         """Run all levels, each subtask in turn. Chunks are packed and unpacked as on Spark."""
         self._thread = threading.get_ident()
         try:
-            return self._run_levels(order)
+            return self._run_levels(order) if self._exchange is None else self._exchange.run_epoch(order)
         finally:
             thread, self._thread = self._thread, None
             with self._lock:

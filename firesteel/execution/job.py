@@ -32,6 +32,7 @@ class Job:
         self.terminated = False
         """Whether it ends because its process does: it may be taken up again, so its checkpoints stay."""
         self._wake = threading.Event()
+        self._on_wake: list[Callable[[], None]] = []
         self._savepoints: list[SavepointRequest] | None = []
         """Savepoints that have been asked for; None once the job has ended."""
         self._result: Future[JobExecutionResult] = Future()
@@ -51,7 +52,7 @@ class Job:
     def request_cancel(self) -> None:
         """Ask the loop to end after the present epoch."""
         self._cancel_requested.set()
-        self._wake.set()
+        self.wake()
         with self._lock:
             told, self._on_cancel = self._on_cancel, []
         for tell in told:
@@ -90,8 +91,12 @@ class Job:
         with self._lock:
             if self._savepoints is not None:
                 self._savepoints.append(request)
-                self._wake.set()
-                return
+                waiting = True
+            else:
+                waiting = False
+        if waiting:
+            self.wake()
+            return
         request.done.set_exception(CheckpointError(f"job {self.name!r} has ended: there is nothing to save"))
 
     def next_savepoint(self) -> SavepointRequest | None:
@@ -107,8 +112,14 @@ class Job:
             request.done.set_exception(CheckpointError(f"job {self.name!r} ended before the savepoint was taken"))
 
     def wake(self) -> None:
-        """Let a waiting loop look again."""
+        """Let a waiting loop look again, and an epoch that has no end of its own come to one."""
         self._wake.set()
+        for tell in self._on_wake:
+            tell()
+
+    def on_wake(self, tell: Callable[[], None]) -> None:
+        """Have something called whenever the loop is woken, in whatever thread does that."""
+        self._on_wake.append(tell)
 
     def wait(self, seconds: float) -> None:
         """Wait until woken, at most so long."""

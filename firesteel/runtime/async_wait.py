@@ -76,6 +76,10 @@ class AsyncWaitOperator(FunctionOperator):
         """Nothing stays under way between epochs."""
         self._work_off()
 
+    def settle(self) -> None:
+        """Records wait for each other, not for the end of the epoch."""
+        self._work_off()
+
     def finish(self) -> None:
         """The last records have come."""
         self._work_off()

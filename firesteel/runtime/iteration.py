@@ -92,6 +92,11 @@ class IterationTail(Operator):
         """Keep the records until the end of the epoch."""
         self._entries.append((batch.values, batch.timestamps))
 
+    @property
+    def holds_for_driver(self) -> bool:
+        """Whether records wait for the end of the epoch."""
+        return bool(self._entries)
+
     def report(self) -> bytes | None:
         """What has come in this epoch, packed; None if nothing has."""
         entries, self._entries = self._entries, []

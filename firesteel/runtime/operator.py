@@ -297,6 +297,25 @@ class Operator(ABC):
         """All data of this epoch has come: hand on everything that is held back only for speed."""
         return None
 
+    def settle(self) -> None:
+        """All that has come so far has been processed; more of this epoch may come, soon or late.
+
+        For what must not wait for the end of a long epoch. What only costs less when it is done seldom can wait.
+        """
+        return None
+
+    def rest_of(self, order: Any) -> Any | None:
+        """What is left to do of an order, within the same epoch; None: nothing.
+
+        An operator that stops because the clock says ``used_up`` is given the rest soon, if the epoch goes on.
+        """
+        return None
+
+    @property
+    def holds_for_driver(self) -> bool:
+        """Whether something waits for the end of the epoch, to be reported to the driver soon."""
+        return False
+
     def end_input(self, input_index: int) -> None:
         """One of the inputs has ended for good; for the last input to end, the last watermark has come before."""
         return None

@@ -174,6 +174,11 @@ class CollectOperator(Operator):
             self.cursor = iter(batch.values)
             self._values.extend(map(self._convert, self.cursor))
 
+    @property
+    def holds_for_driver(self) -> bool:
+        """Whether records wait for the end of the epoch."""
+        return bool(self._values)
+
     def report(self) -> list[Any] | None:
         """What has come in this epoch."""
         values, self._values = self._values, []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from firesteel.common import WatermarkStrategy
@@ -54,6 +54,15 @@ class SourceReport:
     records: int = 0
     newest: int = MIN_WATERMARK
 
+    def followed_by(self, later: SourceReport) -> SourceReport:
+        """What was read in two passes of one epoch."""
+        return SourceReport(
+            {**self.positions, **later.positions},
+            {**self.watermarks, **later.watermarks},
+            self.records + later.records,
+            max(self.newest, later.newest),
+        )
+
 
 class SourceOperator(Operator):
     """Reads a source; None stands for one that the driver reads. It reads once per epoch, when its order comes."""
@@ -103,10 +112,20 @@ class SourceOperator(Operator):
 
     def on_order(self, order: SourceTask) -> None:
         """Read what the driver asks for, until the epoch's time is used up."""
-        self._report = report = self._read(order)
+        report = self._read(order)
+        self._report = report if self._report is None else self._report.followed_by(report)
         self.records_read += report.records
         if order.drain and self.keeps_open:
             self.output.emit_watermark(MAX_WATERMARK)
+
+    def rest_of(self, order: SourceTask) -> SourceTask | None:
+        """The splits that have not ended, from where they have been read to, if there is a rest of the budget."""
+        report = self._report
+        if report is None or order.drain or report.records >= order.max_records:
+            return None
+        known = [(split, report.positions[split.split_id]) for split, _ in order.splits]
+        still = [(split, position) for split, (position, ended) in known if not ended]
+        return replace(order, splits=still) if still else None
 
     def report(self) -> SourceReport | None:
         """What was read in this epoch."""

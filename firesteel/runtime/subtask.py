@@ -337,6 +337,11 @@ class ChainInstance:
             if link.operator.context.keyed_state is not None:
                 link.call(link.operator.context.keyed_state.end_epoch)
 
+    def settle(self) -> None:
+        """All that has come so far has been processed, and more of this epoch may come: hand on what need not wait."""
+        for link in self.links.values():
+            link.call(link.operator.settle)
+
     def _end_inputs(self) -> None:
         """Tell the head about each of its inputs that has ended."""
         for index in sorted(set(self._input_of_edge.values()) - self._ended_inputs):
@@ -491,12 +496,16 @@ class LevelSubtask:
     def __init__(self, level: int, index: int, layouts: Iterable[PlannedChain], settings: SubtaskSettings) -> None:
         self.level = level
         self.index = index
-        self._clock = settings.clock
-        self._batch_mode = settings.worker.batch_mode
+        self.clock = settings.clock
+        self.batch_mode = settings.worker.batch_mode
         self.chains = {layout.id: ChainInstance(layout, index, settings) for layout in layouts}
         self._chain_of_edge = {edge.id: chain for chain in self.chains.values() for edge in chain.layout.inputs}
-        self._opened = False
+        self.opened = False
         self._closed = False
+
+    def chain_of_edge(self, edge: int) -> ChainInstance:
+        """The chain that reads from an edge."""
+        return self._chain_of_edge[edge]
 
     @property
     def backends(self) -> list[KeyedStateBackend]:
@@ -512,7 +521,7 @@ class LevelSubtask:
 
     def open(self) -> None:
         """Open all operators, once, before the first epoch."""
-        self._opened = True
+        self.opened = True
         for chain in self.chains.values():
             chain.open()
 
@@ -528,11 +537,11 @@ class LevelSubtask:
 
         :param orders: Operator uid -> what its coordinator says.
         """
-        may_pause = not (self._batch_mode or request.snapshot.drains)  # a drain fires everything before the savepoint
-        self._clock.begin_epoch(request.now, request.previous_end, expired, may_pause)
+        may_pause = not (self.batch_mode or request.snapshot.drains)  # a drain fires everything before the savepoint
+        self.clock.begin_epoch(request.now, request.previous_end, expired, may_pause)
         report = SubtaskReport(self.level, self.index)
         by_chain = self._sort(rows, report)
-        if not self._opened:
+        if not self.opened:
             self.open()
         produced: list[ChunkRow] = []
         for chain in self.chains.values():
@@ -576,7 +585,7 @@ class LevelSubtask:
         chain.advance_processing_time(request.now)
         chain.take_orders(orders)
         chain.receive(rows)
-        chain.end_epoch(request.now, self._clock.used_up)
+        chain.end_epoch(request.now, self.clock.used_up)
         if request.snapshot.takes_snapshot or chain.ended:
             chain.snapshot(request, report)
         if request.snapshot.forgets:
@@ -594,7 +603,7 @@ class LevelSubtask:
 
     def close(self) -> list[Exception]:
         """Close all operators, once."""
-        if self._closed or not self._opened:
+        if self._closed or not self.opened:
             return []
         self._closed = True
         return [error for chain in self.chains.values() for error in chain.close()]

@@ -300,6 +300,10 @@ class TimestampsAndWatermarksOperator(Operator):
         if self.watermark != MAX_WATERMARK:
             self.output.emit_status(self._run.idle)
 
+    def settle(self) -> None:
+        """The same within an epoch: event time does not wait for its end."""
+        self.end_epoch()
+
     def next_processing_timer(self) -> int | None:
         """When an epoch is needed though no records come."""
         return self._run.next_look(self.context.clock.now)

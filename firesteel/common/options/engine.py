@@ -36,6 +36,10 @@ __all__ = [
     "EPOCH_TARGET_DURATION",
     "EPOCH_BACKLOG_DURATION",
     "CHUNK_MAX_RECORDS",
+    "EXCHANGE",
+    "DIRECT_WINDOW",
+    "DIRECT_PORTS",
+    "DIRECT_START_TIMEOUT",
     "S3_ACCESS_KEY",
     "S3_ENDPOINT",
     "S3_REGION",
@@ -217,6 +221,37 @@ EPOCH_BACKLOG_DURATION = ConfigOption(
 )
 CHUNK_MAX_RECORDS = ConfigOption(
     "firesteel.chunk.max-records", _POSITIVE, 4096, "How many records are pickled together at most.", _GROUP
+)
+EXCHANGE = ConfigOption(
+    "firesteel.exchange",
+    EnumValue(("shuffle", "direct")),
+    "shuffle",
+    "How subtasks exchange records. shuffle: each epoch is a Spark job, with a shuffle between levels. direct: one "
+    "long-running Spark job holds the slot processes, which send chunks to each other; records take milliseconds.",
+    _GROUP,
+)
+DIRECT_WINDOW = ConfigOption(
+    "firesteel.direct.window",
+    MemoryValue(),
+    1 << 20,
+    "With direct exchange: how many bytes may wait in one slot process for one level, from each other slot process. A "
+    "sender that finds it full waits, and so in the end do the sources.",
+    _GROUP,
+)
+DIRECT_PORTS = ConfigOption(
+    "firesteel.direct.ports",
+    _TEXT,
+    "0",
+    "With direct exchange on a cluster: the ports on which driver and slot processes listen, as one number, or a range "
+    "such as 50100-50200 of which each takes one that is free. 0 means any port. Local mode uses the loopback only.",
+    _GROUP,
+)
+DIRECT_START_TIMEOUT = ConfigOption(
+    "firesteel.direct.start-timeout",
+    _DURATION,
+    60_000,
+    "With direct exchange: how long to wait for a free core on every executor, and for the slot processes there.",
+    _GROUP,
 )
 WORK_DIR = ConfigOption(
     "firesteel.work-dir",

@@ -68,7 +68,7 @@ class SparkCluster:
         self._job_id = job_id
         # One thread for all epochs: a new one each time would cost a new connection to the JVM and a thread there.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="firesteel-epoch")
-        self._running: Future[list[Any]] | None = None
+        self._running: Future[list[LevelResult]] | None = None
         self._name = plan.name
         self._context = context
         self._widths = [plan.width(level) for level in range(plan.level_count)]
@@ -117,7 +117,7 @@ class SparkCluster:
                 interrupt, deadline = second, time.monotonic() + EPOCH_SECONDS
         if interrupt is not None:
             raise interrupt
-        return driver_results([row for _, row in self._running.result()])
+        return self._running.result()
 
     def interrupt(self) -> None:
         """Have Spark kill the tasks of the running epoch; the slots notice and interrupt their functions."""
@@ -125,15 +125,18 @@ class SparkCluster:
             with contextlib.suppress(Exception):  # if there is no Spark any more, there are no tasks either
                 self._context.cancelJobGroup(self._job_id)
 
-    def _run_in_thread(self, order: EpochOrder) -> list[Any]:
+    def _run_in_thread(self, order: EpochOrder) -> list[LevelResult]:
         try:
-            self._context.setJobGroup(self._job_id, f"{self._name}, epoch {order.request.epoch}")
-            rows: list[Any] = self._stages(order).collect()
-            return rows
+            return self._run(order)
         except Exception as error:
             if not is_alive(self._context):
                 raise ClusterLostError(spark_is_gone(self._name)) from None
             raise epoch_failure(error) from None
+
+    def _run(self, order: EpochOrder) -> list[LevelResult]:
+        """Run an epoch; what goes wrong with Spark raises."""
+        self._context.setJobGroup(self._job_id, f"{self._name}, epoch {order.request.epoch}")
+        return driver_results([row for _, row in self._stages(order).collect()])
 
     def _stages(self, order: EpochOrder) -> Any:
         """The epoch as an RDD: source tasks, then for each further level a shuffle and its tasks."""

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
-from firesteel.common.options import SAVEPOINT_DIR
+from firesteel.common.options import EXCHANGE, SAVEPOINT_DIR
 from firesteel.execution.driver import JobDriver
 from firesteel.execution.ending import end_with_program, orderly_signals
 from firesteel.execution.job import EngineJobClient, Job
 from firesteel.execution.spark import relay
 from firesteel.execution.spark.cluster import SparkCluster
-from firesteel.execution.spark.dependencies import ship_dependencies
+from firesteel.execution.spark.dependencies import Dependencies, ship_dependencies
+from firesteel.execution.spark.direct_cluster import DirectCluster
 from firesteel.execution.spark.resources import default_parallelism, is_local_master
 from firesteel.execution.spark.session import (
     chosen_master,
@@ -27,6 +28,15 @@ from firesteel.execution.spark.submission import submitted_settings
 from firesteel.model.sink import DriverSink
 from firesteel.plan.executor import Executor
 from firesteel.plan.job_plan import JobPlan
+
+
+def _cluster(plan: JobPlan, job: Job, context: Any, dependencies: Dependencies) -> SparkCluster:
+    """Where the job's subtasks will live."""
+    if plan.configuration.get(EXCHANGE) == "shuffle":
+        return SparkCluster(plan, str(job.id), context, dependencies)
+    cluster = DirectCluster(plan, str(job.id), context, dependencies)
+    job.on_wake(cluster.wake)
+    return cluster
 
 
 class SparkExecutor(Executor):
@@ -63,7 +73,8 @@ class SparkExecutor(Executor):
         context = self._context()
         dependencies = ship_dependencies(context, plan.configuration, plan.cached_files.values())
         job = Job(plan.name)
-        driver = JobDriver(plan, SparkCluster(plan, str(job.id), context, dependencies), job, driver_sinks)
+        cluster = _cluster(plan, job, context, dependencies)
+        driver = JobDriver(plan, cluster, job, driver_sinks)
         if detached:
             end_with_program(job)
             threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()

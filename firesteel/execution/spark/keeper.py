@@ -183,7 +183,7 @@ class Keeper:
             self._forget_everything(problems)
             sys.path[:] = path
             os.environ["PYTHONPATH"] = os.pathsep.join(path)
-            slot.run_slot(listener, secret, tell_problems, memory_limit)
+            slot.run_slot(listener, secret, tell_problems, memory_limit, self._path)
         except BaseException:
             log.exception("slot process %d of job %s has failed", index, job_id)
         finally:
@@ -244,8 +244,9 @@ class Keeper:
                 os.killpg(each.pid, signal.SIGKILL)  # before its number can be given to another
             os.waitpid(each.pid, 0)
             del self._slots[key]
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(each.name, dir_fd=self._folder)
+            for name in (each.name, slot.name_for_peers(each.name)):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(name, dir_fd=self._folder)
             with os.fdopen(each.problems, "rb") as pipe:
                 told = pipe.read()
             if told and each.job_id in self._waiting:

@@ -24,7 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from multiprocessing.connection import Client, Connection
+from multiprocessing.connection import Client, Connection, wait
 from typing import Any, NamedTuple
 
 _START_KEEPER = "from firesteel.execution.spark.keeper import main; main()"
@@ -70,7 +70,7 @@ def relay(
     """
 
     def run(index: int, rows: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
-        from pyspark import SparkFiles, TaskContext
+        from pyspark import TaskContext
 
         context = TaskContext.get()
         attempt = f"{context.taskAttemptId()}" if context is not None else "0"
@@ -84,10 +84,7 @@ def relay(
                 connection.send_bytes(pickle.dumps(("run", request), 5))
                 kind, answer = pickle.loads(connection.recv_bytes())
                 if kind == "plan?":
-                    files = SparkFiles.getRootDirectory()
-                    archives = [os.path.join(files, name) for name in settings.package_archives]
-                    path = [*sys.path, *settings.search_path, *archives]
-                    connection.send_bytes(pickle.dumps(("plan", (plan.value, path, files, settings.data_archives)), 5))
+                    _send_plan(connection, plan, settings)
                     kind, answer = pickle.loads(connection.recv_bytes())
         except (EOFError, ConnectionError, BrokenPipeError) as error:
             raise RuntimeError(
@@ -98,6 +95,61 @@ def relay(
         yield from answer
 
     return run
+
+
+def host_slots(
+    membership: bytes, plan: Any, settings: SlotSettings, slots: int, tasks: int, local: bool
+) -> Callable[[int, Iterable[Any]], Iterator[int]]:
+    """The function of the long-running tasks of direct exchange: each has its share of the slots, from start to end.
+
+    :param membership: Pickled: what a slot has to know to find the others.
+    :param slots: How many slot processes the job has; a task has those whose number leaves its own as remainder.
+    :param local: Nobody on another host has to reach them.
+    """
+
+    def run(index: int, rows: Iterable[Any]) -> Iterator[int]:
+        from pyspark import BarrierTaskContext
+
+        list(rows)
+        host = None if local else BarrierTaskContext.get().getTaskInfos()[index].address.rpartition(":")[0]
+        with contextlib.ExitStack() as stack:
+            slot_of: dict[Connection, int] = {}
+            for slot in range(index, slots, tasks):
+                connection = stack.enter_context(_connect(slot, settings))
+                connection.send_bytes(pickle.dumps(("direct", (membership, slot, host)), 5))
+                slot_of[connection] = slot
+            while slot_of:
+                for ready in wait(list(slot_of)):
+                    assert isinstance(ready, Connection)
+                    _attend_slot(ready, slot_of, plan, settings)
+        yield index
+
+    return run
+
+
+def _attend_slot(connection: Connection, slot_of: dict[Connection, int], plan: Any, settings: SlotSettings) -> None:
+    """Answer a slot that takes part in direct exchange, or take note of its end."""
+    try:
+        kind, answer = pickle.loads(connection.recv_bytes())
+        if kind == "plan?":
+            _send_plan(connection, plan, settings)
+            return
+    except (EOFError, ConnectionError, BrokenPipeError) as error:
+        raise RuntimeError(
+            f"slot process {slot_of[connection]} has died; was it killed, or did it run out of memory?"
+        ) from error
+    if kind == "error":
+        raise RuntimeError(answer)
+    del slot_of[connection]
+
+
+def _send_plan(connection: Connection, plan: Any, settings: SlotSettings) -> None:
+    from pyspark import SparkFiles
+
+    files = SparkFiles.getRootDirectory()
+    archives = [os.path.join(files, name) for name in settings.package_archives]
+    path = [*sys.path, *settings.search_path, *archives]
+    connection.send_bytes(pickle.dumps(("plan", (plan.value, path, files, settings.data_archives)), 5))
 
 
 def close_job(settings: SlotSettings) -> Callable[[int, Iterable[Any]], Iterator[str]]:

@@ -61,6 +61,16 @@ def executor_count(context: Any) -> int:
     return max(1, len(_tasks_of_executors(context)))
 
 
+def free_cores(context: Any) -> int:
+    """How many tasks could start now."""
+    local = is_local(context)
+    executors = context._jsc.sc().statusStore().executorList(True)
+    found = (executors.apply(index) for index in range(executors.size()))
+    return sum(
+        max(0, int(each.maxTasks()) - int(each.activeTasks())) for each in found if local or each.id() != "driver"
+    )
+
+
 def _cores_per_task(context: Any) -> int:
     return int(context.getConf().get("spark.task.cpus", "1"))
 

@@ -24,6 +24,8 @@ from dataclasses import replace
 from multiprocessing.connection import Connection, answer_challenge, deliver_challenge
 from typing import Any
 
+from firesteel.execution.direct.lines import LineLostError
+from firesteel.execution.direct.member import Member, Place
 from firesteel.execution.ending import Interrupted
 from firesteel.execution.host import LevelTask, SubtaskHost, next_partition
 from firesteel.execution.worker_logging import set_up_logging
@@ -41,10 +43,12 @@ class SlotServer:
     """Answers the relays of one executor for one job.
 
     :param secret: The job's: who connects has to know it.
+    :param folder: Where the sockets are.
     """
 
-    def __init__(self, listener: socket.socket, secret: bytes) -> None:
+    def __init__(self, listener: socket.socket, secret: bytes, folder: str) -> None:
         self._listener = listener
+        self._folder = folder
         self._secret = secret
         self._host = SubtaskHost(may_fork=True)
         self._widths: dict[str, tuple[int, ...]] = {}
@@ -93,9 +97,9 @@ class SlotServer:
         with Connection(accepted.detach()) as connection:
             deliver_challenge(connection, self._secret)
             answer_challenge(connection, self._secret)
-            _, content = pickle.loads(connection.recv_bytes())
+            kind, content = pickle.loads(connection.recv_bytes())
             with self._clients.watching(connection):
-                reply = self._run(connection, *content)
+                reply = (self._take_part if kind == "direct" else self._run)(connection, *content)
             connection.send_bytes(pickle.dumps(reply, 5))
 
     def _run(
@@ -109,6 +113,22 @@ class SlotServer:
         except (EOFError, ConnectionError, BrokenPipeError):
             raise
         except Exception:  # whatever it was, the Spark task has to fail with it, not this process
+            return ("error", traceback.format_exc())
+
+    def _take_part(
+        self, connection: Connection, membership_bytes: bytes, slot: int, host: str | None
+    ) -> tuple[str, Any]:
+        """Exchange chunks with other slots directly, until the driver lets this one go."""
+        try:
+            job_id, membership = codec.loads(membership_bytes)
+            if not self._host.knows(job_id):
+                self._fetch_plan(connection, job_id)
+            place = Place(slot, self._folder, name_for_peers(f"{job_id}-{slot}"), host)
+            Member(membership, place, self._host, self._widths[job_id]).take_part()
+            return ("done", None)
+        except LineLostError as error:
+            return ("error", f"slot process {slot} has lost the driver: {error}")
+        except Exception:
             return ("error", traceback.format_exc())
 
     def _fetch_plan(self, connection: Connection, job_id: str) -> None:
@@ -190,16 +210,22 @@ def _tell_spark_files(directory: str) -> None:
     SparkFiles._is_running_on_worker = True
 
 
-def run_slot(listener: socket.socket, secret: bytes, problems: int, memory_limit: int) -> None:
+def name_for_peers(name: str) -> str:
+    """The name of the socket on which other slots find the one that answers relays under this name."""
+    return f"{name}-peers"
+
+
+def run_slot(listener: socket.socket, secret: bytes, problems: int, memory_limit: int, folder: str) -> None:
     """Serve until told to end, close all functions, and end the process.
 
     :param problems: A pipe for what goes wrong while closing.
     :param memory_limit: Bytes; 0 means that there is none.
+    :param folder: Where the sockets are.
     """
     if memory_limit:
         resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))
     _calm_garbage_collector()
-    server = SlotServer(listener, secret)
+    server = SlotServer(listener, secret, folder)
     server.serve()
     listener.close()
     told = [problem[:_PROBLEM_LENGTH] for problem in server.close()[:_PROBLEMS]]
