@@ -14,7 +14,7 @@ TOGETHER := -n 2 --dist loadfile --no-loadscope-reorder
 ARGS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-services chaos soak features lint format bench bench-peers bench-quick api-missing flink-goldens lock clean java
+.PHONY: help setup demo test test-services test-direct chaos soak features lint format bench bench-peers bench-quick api-missing flink-goldens lock clean java
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | while IFS="$$(printf '\t')" read -r name text; do printf '  %-14s %s\n' "$$name" "$$text"; done
@@ -30,6 +30,10 @@ test: setup ## run all tests that need no outside services
 
 test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS, YARN) and other versions of Spark and Python
 	@$(PY) -m pytest tests/services $(ARGS)
+	@$(MAKE) test-direct
+
+test-direct: setup ## run features, transcripts and properties with direct exchange
+	@FIRESTEEL_TEST_EXCHANGE=direct $(PY) -m pytest tests/features tests/transcripts tests/properties tests/pyflink $(ARGS)
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100, ARGS=--page for docs/reliability.md)
 	@$(PY) -m tests.chaos --kills $(or $(KILLS),100) $(ARGS)

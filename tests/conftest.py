@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 from hypothesis import HealthCheck, settings
 
+from firesteel.common.options import EXCHANGE
 from firesteel.execution.spark.session import settings_for
 from firesteel.plan import unexecuted
 
@@ -45,6 +46,14 @@ SPARK_CONF = {
     "spark.sql.shuffle.partitions": "2",
     "spark.log.level": "ERROR",
 }
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _exchange() -> None:
+    """FIRESTEEL_TEST_EXCHANGE=direct runs every test with direct exchange that does not choose one itself."""
+    chosen = os.environ.get("FIRESTEEL_TEST_EXCHANGE")
+    if chosen is not None:
+        object.__setattr__(EXCHANGE, "default", chosen)
 
 
 @pytest.fixture(scope="session")

@@ -45,6 +45,8 @@ from firesteel.state.file_systems import use_s3
 from firesteel.state.store import CheckpointStore, Manifest
 
 log = logging.getLogger("firesteel.driver")
+_READING_SHARE = 0.9
+"""The part of the time of an epoch that flows in which sources read; the rest is for its end."""
 
 
 @dataclass
@@ -65,6 +67,10 @@ class Cluster(Protocol):
     @property
     def pinned(self) -> bool:
         """Whether a subtask, once placed, stays where it is unless something breaks."""
+
+    @property
+    def flows(self) -> bool:
+        """Whether an epoch goes on for as long as it may, also if there is nothing to read: its end is cheap."""
 
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
         """Run an epoch. Failures of user code are results; anything else that goes wrong raises."""
@@ -319,13 +325,25 @@ class JobDriver:
                 checkpoint_id=told.checkpoint_id,
                 snapshot=told.snapshot,
                 completed_checkpoint=completed,
-                time_budget_ms=int(self._budget.reading_seconds * 1000),
+                time_budget_ms=self._reading_ms(),
             ),
             orders=self._coordinators.orders(plan),
             restore=self._restore if told.first or not self._cluster.pinned else None,
             fresh=told.first and self._restore is None,
             store_directory=epoch.target or (None if store is None else store.directory),
         )
+
+    def _reading_ms(self) -> int:
+        """How long sources may read. Where an epoch lasts as long as it may, it ends when a checkpoint is due.
+
+        It is no longer than was asked for: it would look like one in which the job cannot keep up.
+        """
+        reading = self._budget.reading_seconds * 1000
+        if not self._cluster.flows:
+            return int(reading)
+        due = self._machine.ledger.next_due()
+        wanted = reading * _READING_SHARE
+        return int(wanted if due is None else min(wanted, max(0, due - self._ticks())))
 
     def _run_on_cluster(self, order: EpochOrder) -> list[SubtaskDone]:
         results = self._cluster.run_epoch(order)

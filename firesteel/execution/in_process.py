@@ -42,6 +42,7 @@ class InProcessCluster:
         self._host.add_plan(self._plan)
         direct = plan.configuration.get(EXCHANGE) == "direct"
         self._exchange = InProcessExchange(plan, self._plan, self._host) if direct else None
+        self.flows = direct
         self._lock = threading.Lock()
         self._thread: int | None = None
         """The thread that runs an epoch now."""

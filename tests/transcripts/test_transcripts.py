@@ -124,6 +124,14 @@ def test_in_process(scenario: dict[str, Any], parallelism: int) -> None:
     assert by_key(output) == by_key(scenario["output"])
 
 
+@pytest.mark.feature("RT-06")
+@pytest.mark.parametrize("parallelism", [1, 2, 4])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_with_direct_exchange(scenario: dict[str, Any], parallelism: int) -> None:
+    env = environment("in-process", parallelism, **{"firesteel.exchange": "direct"})
+    assert by_key(run(scenario, env, cut_everywhere=False)) == by_key(scenario["output"])
+
+
 @pytest.mark.parametrize("parallelism", [1, 2])
 @pytest.mark.parametrize("scenario", [each for each in SCENARIOS if not each.values[0].get("cuts matter")])
 def test_with_an_epoch_for_each_step(scenario: dict[str, Any], parallelism: int) -> None:

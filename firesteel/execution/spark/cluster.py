@@ -95,6 +95,8 @@ class SparkCluster:
         """With one executor a subtask can go nowhere else."""
         return self._local
 
+    flows = False
+
     def run_epoch(self, order: EpochOrder) -> list[LevelResult]:
         """Run an epoch as one Spark job, in another thread so that Ctrl-C in the driver does not tear it apart."""
         self._running = self._thread.submit(self._run_in_thread, order)

@@ -35,9 +35,6 @@ _SECRET_BYTES = 32
 _SECONDS_TO_LEAVE = 5.0
 """How long slots have to leave by themselves, before Spark is told to end their tasks."""
 _SECONDS_TO_KILL = 20.0
-_READING_SHARE = 0.9
-"""The part of an epoch's time in which sources read; the rest is for its end. An epoch that takes longer than was asked
-for would look like one in which the job cannot keep up."""
 _LOOPBACK = "127.0.0.1"
 
 
@@ -66,6 +63,8 @@ class DirectCluster(SparkCluster):
         self._session: _Session | None = None
         self._lock = threading.Lock()
 
+    flows = True
+
     @property
     def pinned(self) -> bool:
         """A subtask stays where it is for the whole run."""
@@ -83,7 +82,7 @@ class DirectCluster(SparkCluster):
         try:
             session = self._session or self._start()
             orders = slot_orders(order, self._job_id, tuple(self._widths), self._slots)
-            results = session.conductor.run(orders, order.request.time_budget_ms / 1000 * _READING_SHARE)
+            results = session.conductor.run(orders, order.request.time_budget_ms / 1000)
         except BaseException:
             self._end_session()
             raise

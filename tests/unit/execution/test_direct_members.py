@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from firesteel.common import Configuration, RestartStrategies
+from firesteel.common import Configuration, RestartStrategies, WatermarkStrategy
+from firesteel.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution import in_process
 from firesteel.execution.direct.conductor import Conductor
@@ -29,7 +30,7 @@ from firesteel.plan.job_plan import JobPlan
 class Threads:
     """A cluster whose slots are threads. A failure ends them; the next epoch begins with new ones."""
 
-    pinned = True
+    pinned = flows = True
     slots = 3
     encrypted = False
     by_port = False
@@ -162,3 +163,14 @@ def test_a_small_window_only_slows_down(monkeypatch: pytest.MonkeyPatch) -> None
     collected = results(sums(environment({"firesteel.chunk.max-records": "10"}).set_parallelism(3), 3_000, 7))
     assert len(collected) == 3_000
     assert last(collected) == truth(3_000, 7)
+
+
+@pytest.mark.usefixtures("threads")
+def test_an_epoch_ends_when_a_checkpoint_is_due() -> None:
+    env = environment({"firesteel.epoch.target-duration": "1 h"}).set_parallelism(2)
+    env.enable_checkpointing(20)
+    source = DataGeneratorSource(int, 600, RateLimiterStrategy.per_second(2000))
+    env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").key_by(lambda number: number % 7).print()
+    client = env.execute_async()
+    client.get_job_execution_result().result()
+    assert len(client.get_checkpoints()) >= 5
