@@ -17,11 +17,15 @@ def syntax_error(text: str, pos: Position, what: str, expected: Iterable[str] = 
     words = tuple(sorted(set(expected)))
     lines = [f"{what} ({pos})."]
     if words:
-        shown = ", ".join(words[:_SHOWN])
+        shown = ", ".join(sorted(words, key=_words_first)[:_SHOWN])
         more = f" and {len(words) - _SHOWN} others" if len(words) > _SHOWN else ""
         lines.append(f"Expected here: {shown}{more}.")
     lines += _excerpt(text, pos)
     return SqlParserError("\n".join(lines), line=pos.line, column=pos.column, expected=words)
+
+
+def _words_first(word: str) -> tuple[bool, str]:
+    return not word[:1].isalpha(), word
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:

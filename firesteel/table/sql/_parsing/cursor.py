@@ -15,6 +15,10 @@ from firesteel.table.sql.strings import plain_string, quoted_name, unescape_unic
 
 T = TypeVar("T")
 MAX_NAME_LENGTH = 256  # as Flink's
+_CLAUSES = (
+    *("FROM", "WHERE", "GROUP", "HAVING", "WINDOW", "QUALIFY", "ORDER", "LIMIT", "OFFSET", "FETCH", "UNION", "EXCEPT"),
+    *("INTERSECT", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "CROSS", "NATURAL", "USING", "MATCH_RECOGNIZE", "PIVOT"),
+)
 
 
 class Cursor:
@@ -218,7 +222,15 @@ class Cursor:
             what = f"{token} is not expected here"
         if meant is not None and meant != token.text:
             what += f"; did you mean {meant}?"
+        elif self._index:
+            what += self._doubt_about(self._tokens[self._index - 1])
         return syntax_error(self.text, token.pos, what, expected)
+
+    @staticmethod
+    def _doubt_about(before: Token) -> str:
+        """A clause's keyword with a slip in it was perhaps read as a name."""
+        meant = nearest(before.text, _CLAUSES) if before.kind == NAME else None
+        return "" if meant is None else f"; did you mean {meant} where {before.image} stands before it?"
 
     def _ask(self, *what: str) -> None:
         if self._asked_at != self._index:

@@ -175,7 +175,7 @@ class ExpressionParser(LiteralParser):
         return Infix(operator, left, self._right(precedence, until_and), pos=self.since(start))
 
     def _infix_operator(self) -> tuple[str | None, int, int]:
-        if self.at("!="):
+        if self.is_word(self.token, "!="):
             raise self.error("Flink's SQL has no !=, it is written <>")
         if self.at(*INFIX):
             return self.token.text, INFIX[self.token.text], 1

@@ -95,7 +95,7 @@ class QueryParser(JsonCallParser):
             right = self._leaf_query()
             right = self.set_operations(right, Context.QUERY, begin, _SET_OPERATORS[operator] + 1)
             left = SetOperation(operator, left, right, everything, pos=self.since(start))
-        if self.at("MINUS"):
+        if self.is_word(self.token, "MINUS"):
             raise self.error("Flink's SQL has no MINUS, it is written EXCEPT")
         return left
 

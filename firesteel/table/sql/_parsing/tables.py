@@ -117,7 +117,7 @@ class TableParser(PatternParser):
             call = self.routine_arguments(name, start, Context.CURSOR)
             return TableFunction(call, pos=self.since(start))
         table: TableReference = Table(name, self.hints(), pos=self.since(start))
-        if self.at("EXTEND"):
+        if self.is_word(self.token, "EXTEND"):
             raise self.error("Flink's SQL has no EXTEND")
         if self.accept("FOR"):
             self.expect_sequence("SYSTEM_TIME", "AS", "OF")

@@ -114,7 +114,7 @@ class TypeParser(Cursor):
         if self.at(*_WITH_SCALE):
             name = _WITH_SCALE[self.next().text]
             return BasicType(name, *self._two_numbers())
-        if self.at("GEOMETRY"):
+        if self.is_word(self.token, "GEOMETRY"):
             raise self.error("Flink's SQL has no type GEOMETRY")
         return NamedType(self.identifier())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from firesteel.table.sql._writing.registry import words, write, write_all, write_name, write_names, write_string, writes
-from firesteel.table.sql.keywords import FUNCTION_NAMES
+from firesteel.table.sql.keywords import FUNCTION_NAMES, NON_RESERVED
 from firesteel.table.sql.nodes.base import Expression, Identifier, Node, Query
 from firesteel.table.sql.nodes.expressions import (
     Between,
@@ -54,6 +54,7 @@ from firesteel.table.sql.nodes.expressions import (
 from firesteel.table.sql.operators import COMPARISON, INFIX, ITEM, MULTISET, POSTFIX, PREDICATE, PREFIXES
 
 _ATOM = 200
+_CONSTRUCTORS = {"MAP", "PERIOD"}  # what follows them in parentheses are not arguments
 # Calls whose name is a keyword and whose parentheses have a syntax of their own.
 _OWN_SYNTAX = {
     *("FLOOR", "CEIL", "CEILING", "SUBSTRING", "OVERLAY", "POSITION", "TRANSLATE", "CONTAINS_SUBSTR"),
@@ -326,7 +327,8 @@ def _cursor(node: Cursor) -> str:
 
 def _function_name(node: FunctionCall) -> str:
     word = node.name.simple.upper()
-    bare = len(node.name.parts) == 1 and (word in FUNCTION_NAMES or word in _OWN_SYNTAX)
+    known = word in FUNCTION_NAMES or word in _OWN_SYNTAX or (word in NON_RESERVED and word not in _CONSTRUCTORS)
+    bare = len(node.name.parts) == 1 and known
     return node.name.simple if bare else write(node.name)
 
 

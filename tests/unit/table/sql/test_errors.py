@@ -55,6 +55,12 @@ def test_the_nearest_keyword_is_named(text: str, meant: str) -> None:
         assert f"did you mean {meant}?" in str(_error(text))
 
 
+def test_a_slip_that_was_read_as_a_name_is_found_too() -> None:
+    assert "did you mean GROUP where GROPU stands before it?" in str(_error("SELECT a FROM t GROPU BY a"))
+    assert "did you mean FROM where FORM stands before it?" in str(_error("SELECT a FORM t"))
+    assert "did you mean" not in str(_error("SELECT a FROM t x BY a"))
+
+
 def test_what_may_stand_there_is_told() -> None:
     error = _error("ALTER TABLE t FOO")
     assert {"ADD", "DROP", "MODIFY", "RENAME", "RESET", "SET"} <= set(error.expected)

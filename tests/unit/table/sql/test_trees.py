@@ -58,6 +58,12 @@ def test_names_are_quoted_only_where_they_need_it() -> None:
     assert parse_identifier("cat.`db x`.t") == Identifier(("cat", "db x", "t"))
 
 
+def test_names_of_functions_are_not_quoted_where_a_parenthesis_tells() -> None:
+    text = "IF(a, DESCRIPTOR(ts), JSON(b), COUNT(*))"
+    assert unparse(parse_expression(text)) == text
+    assert unparse(parse_expression("`map`(1)")) == "`map`(1)"
+
+
 def test_functions_with_a_syntax_of_their_own_become_calls() -> None:
     assert parse_expression("SUBSTRING(a FROM 1 FOR 2)") == parse_expression("SUBSTRING(a, 1, 2)")
     call = parse_expression("FLOOR(ts TO DAY)")
