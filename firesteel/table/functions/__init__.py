@@ -1,5 +1,6 @@
 """The catalogue of built-in functions: one entry for each function of Flink's documentation, family by family."""
 
+from firesteel.table.functions.aggregates import Aggregator
 from firesteel.table.functions.casting import CastError, cast_function, text_function
 from firesteel.table.functions.definition import (
     Argument,
@@ -16,6 +17,7 @@ from firesteel.table.functions.variants import Variant
 
 __all__ = [
     "FAMILIES",
+    "Aggregator",
     "Argument",
     "Call",
     "CastError",

@@ -96,9 +96,6 @@ class Call:
         return argument.value
 
 
-Implementation = Callable[..., Any]
-
-
 @dataclass(frozen=True)
 class Function:
     """A built-in function.
@@ -106,7 +103,8 @@ class Function:
     :param name: the name that SQL has for it.
     :param infer: gives the type of the result, or raises :class:`FunctionError` if it does not take such arguments.
     :param make: gives, for a call whose types are known, the function of the values. With `strict`, it is only called
-        where no argument is NULL, and the result is NULL otherwise.
+        where no argument is NULL, and the result is NULL otherwise. Of an aggregate it gives the
+        :class:`~firesteel.table.functions.aggregates.Aggregator`.
     :param lazy: whether it gets, in the place of values, functions that give them from a row: CASE must not look at
         what it does not choose. `make` then gives a function of these, which gives a function of a row.
     :param arrow: the same over Arrow arrays, where there is one.
@@ -114,7 +112,7 @@ class Function:
 
     name: str
     infer: Callable[[Call], DataType]
-    make: Callable[[Call], Implementation]
+    make: Callable[[Call], Any]
     strict: bool = True
     lazy: bool = False
     kind: FunctionKind = FunctionKind.SCALAR

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from firesteel.table.functions import (
+    aggregates,
     arithmetic,
     casting,
     collections,
@@ -24,4 +25,5 @@ FAMILIES = {
     "casts": casting,
     "arrays, maps and rows": collections,
     "JSON and variants": json_functions,
+    "aggregates": aggregates,
 }

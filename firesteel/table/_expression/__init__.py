@@ -1,0 +1,1 @@
+"""What Expression is made of: the methods of each family."""
