@@ -4,8 +4,8 @@ This needs an environment with apache-flink (and Java): `make flink-goldens` mak
 
 - ``types.json``: of each pair of types the common one, and whether values can be cast; the results of DECIMALs.
 - every other file: a list of cases. ``sql`` is an expression; recorded are ``type`` (of the result) and ``text`` (the
-  value, cast to STRING; bytes as ISO-8859-1), or ``error`` where Flink refuses it or fails. ``zone`` is the session's
-  time zone, UTC unless given. ``from`` is what stands behind FROM, for aggregates.
+  value, cast to STRING; bytes as ISO-8859-1, variants as JSON), or ``error`` where Flink refuses it or fails. ``zone``
+  is the session's time zone, UTC unless given. ``from`` is what stands behind FROM, for aggregates.
 
 Names of files as arguments limit it to these.
 """
@@ -114,6 +114,8 @@ def as_text(case: dict) -> str:
     """The expression, made a text."""
     if case["type"].startswith(BYTES):
         return f"DECODE({case['sql']}, 'ISO-8859-1')"
+    if case["type"].startswith("VARIANT"):
+        return f"JSON_STRING({case['sql']})"
     return case["sql"] if case["type"].startswith(TEXTS) else f"CAST({case['sql']} AS STRING)"
 
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from firesteel.errors import ProgramError
+from firesteel.table.from_sql import expression_of
 from firesteel.table.functions import Argument, Call, Function, Session, find_function
+from firesteel.table.sql import parse_expression
 from firesteel.table.tree import Apply, Column, Constant, Node, TypeNode
 from firesteel.table.types import DataType, RowField, RowType, StructuredType, SymbolType
 
@@ -91,6 +93,8 @@ class _Resolver:
     def _apply(self, node: Apply) -> Typed:
         if not isinstance(node.function, str):
             raise ResolveError(f"{node} cannot stand here.")
+        if node.function == "CALL_SQL" and isinstance(node.arguments[0], Constant):
+            return self.resolve(expression_of(parse_expression(node.arguments[0].value)))
         return self._call(node.function, tuple(map(self.resolve, node.arguments)))
 
     def _call(self, name: str, arguments: tuple[Typed, ...]) -> Typed:

@@ -98,7 +98,7 @@ class _Sum(Aggregator):
     def _plus(self, left: Any, right: Any) -> Any:
         if isinstance(self._type, DecimalType):
             return EXACT.add(left, right)
-        return left + right
+        return float32(left + right) if isinstance(self._type, FloatType) else left + right
 
     def accumulate(self, accumulator: Any, *values: Any) -> Any:
         total, count = accumulator
@@ -144,7 +144,10 @@ class _Average(_Sum):
 
 
 class _Deviation(Aggregator):
-    """Variance and standard deviation, of all or of a sample: number, sum and sum of squares."""
+    """Variance and standard deviation, of all or of a sample: number, mean and sum of squared distances from it.
+
+    These stay exact where sums of squares would cancel out (Welford's way, and Chan's to merge).
+    """
 
     def __init__(self, result: DataType, sample: bool, root: bool) -> None:
         self._result, self._sample, self._root = result, sample, root
@@ -155,24 +158,34 @@ class _Deviation(Aggregator):
         return (0, self._make(0), self._make(0))
 
     def accumulate(self, accumulator: Any, *values: Any) -> Any:
-        count, total, squares = accumulator
-        value = self._make(values[0])
-        return (count + 1, total + value, squares + value * value)
+        count, mean, squares = accumulator
+        distance = self._make(values[0]) - mean
+        after = mean + distance / (count + 1)
+        return (count + 1, after, squares + distance * (self._make(values[0]) - after))
 
     def retract(self, accumulator: Any, *values: Any) -> Any:
-        count, total, squares = accumulator
-        value = self._make(values[0])
-        return (count - 1, total - value, squares - value * value)
+        count, mean, squares = accumulator
+        if count == 1:
+            return self.create()
+        distance = self._make(values[0]) - mean
+        before = mean - distance / (count - 1)
+        return (count - 1, before, squares - distance * (self._make(values[0]) - before))
 
     def merge(self, accumulator: Any, other: Any) -> Any:
-        return tuple(a + b for a, b in zip(accumulator, other))
+        (count, mean, squares), (others, other_mean, other_squares) = accumulator, other
+        total = count + others
+        if total == 0:
+            return self.create()
+        distance = other_mean - mean
+        spread = distance * distance * count * others / total
+        return (total, mean + distance * others / total, squares + other_squares + spread)
 
     def value(self, accumulator: Any) -> Any:
-        count, total, squares = accumulator
+        count, _, squares = accumulator
         divisor = count - 1 if self._sample else count
         if divisor <= 0:
             return None
-        variance = (squares - total * total / count) / divisor
+        variance = squares / divisor
         result = math.sqrt(max(variance, 0)) if self._root else variance
         kind = DataTypes.DOUBLE() if isinstance(result, float) else DataTypes.DECIMAL(38, 18)
         return converter(kind, self._result)(result)
@@ -261,9 +274,7 @@ class _Percentile(Aggregator):
 def _at(counts: list[tuple[float, int]], share: Any) -> float:
     position = float(share) * (sum(count for _, count in counts) - 1)
     lower, upper = _nth(counts, math.floor(position)), _nth(counts, math.ceil(position))
-    if lower == upper:
-        return lower
-    return (math.ceil(position) - position) * lower + (position - math.floor(position)) * upper
+    return lower + (upper - lower) * (position - math.floor(position))
 
 
 def _nth(counts: list[tuple[float, int]], index: int) -> float:

@@ -12,7 +12,6 @@ from firesteel.errors import FiresteelError
 from firesteel.table.functions import dates
 from firesteel.table.functions.definition import Call, Function, Session, call_error, register
 from firesteel.table.functions.numbers import converter, rounded
-from firesteel.table.functions.variants import Variant
 from firesteel.table.types import (
     ArrayType,
     BinaryType,
@@ -70,8 +69,6 @@ def cast_function(source: DataType, target: DataType, session: Session) -> Cast:
     """The function that casts a value that is not NULL; it raises :class:`CastError` if the value does not fit."""
     if isinstance(source, NullType) or source.nullable() == target.nullable():
         return _same
-    if isinstance(source, VariantType):
-        return _from_variant(target, session)
     if is_text(target):
         return _to_text(source, target, session)
     if is_text(source):
@@ -384,22 +381,6 @@ def _from_point(source: DataType, target: DataType, zone: str) -> Cast:
     return lambda value: convert(value * tick // 1_000_000_000)
 
 
-def _from_variant(target: DataType, session: Session) -> Cast:
-    def cast(value: Variant) -> Any:
-        found = value.value
-        if is_text(target):
-            text = found if isinstance(found, str) else value.json()
-            return _to_text(DataTypes.STRING(), target, session)(text)
-        if isinstance(target, BooleanType) and isinstance(found, bool):
-            return found
-        if is_number(target) and isinstance(found, (int, float, Decimal)) and not isinstance(found, bool):
-            kind = DataTypes.DOUBLE() if isinstance(found, float) else DataTypes.DECIMAL(38, 18)
-            return converter(kind, target)(found)
-        raise CastError(f"the variant {value.json()} is not of type {target.nullable()}.")
-
-    return cast
-
-
 # The functions
 
 
@@ -408,17 +389,12 @@ def _check(call: Call) -> tuple[DataType, DataType]:
         raise call_error(call, "takes a value and a type")
     source, target = call.types
     points = (TimestampType, LocalZonedTimestampType)
-    from_variant = isinstance(source, VariantType) and (is_text(target) or is_number(target) or _is_truth(target))
-    allowed = from_variant or (is_number(source) and _is_truth(target)) or can_cast(source, target)
+    allowed = (is_number(source) and isinstance(target, BooleanType)) or can_cast(source, target)
     crosses = (is_number(source) and isinstance(target, points)) or (is_number(target) and isinstance(source, points))
     if crosses or not allowed or (isinstance(source, IntervalType) and is_number(target)):
         reason = " Use TO_TIMESTAMP_LTZ, UNIX_TIMESTAMP or EXTRACT(EPOCH FROM ...) instead" if crosses else ""
         raise call_error(call, f"{source.nullable()} cannot be cast to {target.nullable()}.{reason}".rstrip("."))
     return source, target
-
-
-def _is_truth(data_type: DataType) -> bool:
-    return isinstance(data_type, BooleanType)
 
 
 def _infer_cast(call: Call) -> DataType:

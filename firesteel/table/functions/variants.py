@@ -50,8 +50,13 @@ def parse_variant(text: str, allow_duplicate_keys: bool = False) -> Variant:
             raise ValueError("an object has a key twice")
         return dict(sorted(result.items()))
 
-    decoder = json.JSONDecoder(parse_float=Decimal, object_pairs_hook=pairs, parse_constant=_no_constant)
+    decoder = json.JSONDecoder(parse_float=_number, object_pairs_hook=pairs, parse_constant=_no_constant)
     return Variant(decoder.decode(text))
+
+
+def _number(text: str) -> Decimal | float:
+    """A number with a fraction, exactly and without zeros at its end; one with an exponent as a DOUBLE."""
+    return float(text) if "e" in text.lower() else Decimal(text.rstrip("0").rstrip("."))
 
 
 def _no_constant(name: str) -> Any:
