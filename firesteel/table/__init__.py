@@ -13,6 +13,7 @@ from firesteel.table.catalog import (
     ObjectIdentifier,
     ObjectPath,
 )
+from firesteel.table.expression import Expression
 from firesteel.table.schema import Schema
 from firesteel.table.types import DataTypes, Row, RowKind, UserDefinedType
 
@@ -27,6 +28,7 @@ __all__ = [
     "CatalogPartitionSpec",
     "CatalogTableStatistics",
     "DataTypes",
+    "Expression",
     "ObjectIdentifier",
     "ObjectPath",
     "Row",

@@ -1,4 +1,4 @@
-"""From the parser's trees to the expressions and types that SQL and the Table API share."""
+"""From the parser's trees to the expressions that SQL and the Table API share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from firesteel.errors import ProgramError
 from firesteel.table.functions import Session, cast_function
+from firesteel.table.sql.data_types import to_data_type
 from firesteel.table.sql.nodes import base, types
 from firesteel.table.sql.nodes import expressions as sql
 from firesteel.table.tree import Apply, Column, Constant, Node, TypeNode
@@ -22,7 +23,7 @@ from firesteel.table.types import (
     YearMonthIntervalType,
 )
 
-__all__ = ["MeaningError", "expression_of", "interval_type", "type_of"]
+__all__ = ["MeaningError", "expression_of", "interval_type"]
 
 T = DataTypes
 _SYMBOL = SymbolType(False)
@@ -35,69 +36,6 @@ class MeaningError(ProgramError, ValueError):
 def _error(node: base.Node, reason: str) -> MeaningError:
     where = f"{node.pos}: " if node.pos is not None else ""
     return MeaningError(f"{where}{reason}")
-
-
-# Types
-
-_PLAIN: dict[str, Callable[[], DataType]] = {
-    "BOOLEAN": T.BOOLEAN,
-    "TINYINT": T.TINYINT,
-    "SMALLINT": T.SMALLINT,
-    "INT": T.INT,
-    "BIGINT": T.BIGINT,
-    "FLOAT": T.FLOAT,
-    "REAL": T.FLOAT,
-    "DOUBLE": T.DOUBLE,
-    "STRING": T.STRING,
-    "BYTES": T.BYTES,
-    "DATE": T.DATE,
-    "VARIANT": T.VARIANT,
-}
-_WITH_NUMBER: dict[str, tuple[Callable[[int], DataType], int]] = {
-    "CHAR": (T.CHAR, 1),
-    "VARCHAR": (T.VARCHAR, 1),
-    "BINARY": (T.BINARY, 1),
-    "VARBINARY": (T.VARBINARY, 1),
-    "TIME": (T.TIME, 0),
-    "TIMESTAMP": (T.TIMESTAMP, 6),
-    "TIMESTAMP_LTZ": (T.TIMESTAMP_LTZ, 6),
-}
-
-
-def type_of(node: base.TypeNode) -> DataType:
-    """The type that was written."""
-    nullable = node.nullable is not False
-    return _type(node).with_nullability(nullable)
-
-
-def _type(node: base.TypeNode) -> DataType:
-    if isinstance(node, types.BasicType):
-        return _basic(node)
-    if isinstance(node, types.CollectionType):
-        element = type_of(node.element)
-        return T.ARRAY(element) if node.kind == "ARRAY" else T.MULTISET(element)
-    if isinstance(node, types.MapType):
-        return T.MAP(type_of(node.key), type_of(node.value))
-    if isinstance(node, types.RowType):
-        return T.ROW([T.FIELD(field.name, type_of(field.type), field.comment) for field in node.fields])
-    if isinstance(node, types.StructuredType):
-        return T.STRUCTURED(node.class_name, [T.FIELD(each.name, type_of(each.type)) for each in node.fields])
-    if isinstance(node, types.RawType):
-        return T.RAW(node.class_name)
-    if isinstance(node, types.IntervalType):
-        return interval_type(node.qualifier)
-    raise _error(node, f"there is no type {getattr(node, 'name', node)}.")
-
-
-def _basic(node: types.BasicType) -> DataType:
-    if node.name in _PLAIN:
-        return _PLAIN[node.name]()
-    if node.name == "DECIMAL":
-        return T.DECIMAL(10 if node.precision is None else node.precision, node.scale or 0)
-    if node.name in _WITH_NUMBER:
-        make, default = _WITH_NUMBER[node.name]
-        return make(default if node.precision is None else node.precision)
-    raise _error(node, f"the type {node.name} has no values here.")
 
 
 def interval_type(qualifier: types.IntervalQualifier) -> IntervalType:
@@ -264,7 +202,7 @@ def _case(node: sql.Case) -> Node:
 
 def _cast(node: sql.Cast) -> Node:
     name = "CAST" if node.function == "CAST" else "TRY_CAST"
-    target = type_of(node.type)
+    target = to_data_type(node.type)
     if isinstance(node.type, types.IntervalType):
         # A number cast to an interval counts in its unit.
         target = DataTypes.INTERVAL(Resolution(Resolution.IntervalUnit[node.type.qualifier.start]))
@@ -315,7 +253,7 @@ def _json_read(node: sql.JsonRead) -> Node:
     if node.function == "JSON_EXISTS":
         on_error = behaviors.get("ERROR")
         return Apply("JSON_EXISTS", (*arguments, *([_symbol(on_error.action)] if on_error else [])))
-    returning = T.STRING() if node.returning is None else type_of(node.returning)
+    returning = T.STRING() if node.returning is None else to_data_type(node.returning)
     options: list[Node] = [TypeNode(returning)]
     if node.function == "JSON_QUERY":
         options.append(_symbol(node.wrapper or "WITHOUT"))

@@ -35,7 +35,7 @@ from firesteel.table.types import (
 )
 from firesteel.table.types import decimals as rules
 
-__all__ = ["AggregateError", "Aggregator"]
+__all__ = ["AggregateError", "Aggregator", "register_aggregate"]
 
 
 class AggregateError(FiresteelError, ValueError):
@@ -337,7 +337,7 @@ _PLAIN: Check = (
 )
 
 
-def _aggregate(
+def register_aggregate(
     name: str,
     checks: tuple[Check, ...],
     result: Callable[[Call], DataType],
@@ -345,6 +345,8 @@ def _aggregate(
     least: int | None = None,
     aliases: tuple[str, ...] = (),
 ) -> None:
+    """Put an aggregate into the catalogue; like `scalar` for functions of one row."""
+
     def infer(call: Call) -> DataType:
         check_arguments(call, checks, least)
         return result(call)
@@ -371,17 +373,17 @@ def _infer_count(call: Call) -> DataType:
 
 
 register(Function("COUNT", _infer_count, lambda call: _Count(), strict=False, kind=FunctionKind.AGGREGATE))
-_aggregate("SUM", (NUMBER,), _sum_type, lambda call: _Sum(_sum_type(call)))
-_aggregate(
+register_aggregate("SUM", (NUMBER,), _sum_type, lambda call: _Sum(_sum_type(call)))
+register_aggregate(
     "SUM0",
     (NUMBER,),
     lambda call: _sum_type(call).not_null(),
     lambda call: _Sum(_sum_type(call), converter(DataTypes.INT(), _sum_type(call))(0)),
     aliases=("$SUM0",),
 )
-_aggregate("AVG", (NUMBER,), _average_type, lambda call: _Average(_sum_type(call), _average_type(call)))
-_aggregate("MAX", (_PLAIN,), _of_argument, lambda call: _Extreme(max))
-_aggregate("MIN", (_PLAIN,), _of_argument, lambda call: _Extreme(min))
+register_aggregate("AVG", (NUMBER,), _average_type, lambda call: _Average(_sum_type(call), _average_type(call)))
+register_aggregate("MAX", (_PLAIN,), _of_argument, lambda call: _Extreme(max))
+register_aggregate("MIN", (_PLAIN,), _of_argument, lambda call: _Extreme(min))
 for _name, _sample, _root, _aliases in (
     ("STDDEV_POP", False, True, ()),
     ("STDDEV_SAMP", True, True, ("STDDEV",)),
@@ -392,17 +394,17 @@ for _name, _sample, _root, _aliases in (
     def _make_deviation(call: Call, sample: bool = _sample, root: bool = _root) -> Aggregator:
         return _Deviation(_average_type(call), sample, root)
 
-    _aggregate(_name, (NUMBER,), _average_type, _make_deviation, aliases=_aliases)
+    register_aggregate(_name, (NUMBER,), _average_type, _make_deviation, aliases=_aliases)
 
-_aggregate("COLLECT", (ANY,), lambda call: MultisetType(call.types[0], False), lambda call: _Bag())
-_aggregate(
+register_aggregate("COLLECT", (ANY,), lambda call: MultisetType(call.types[0], False), lambda call: _Bag())
+register_aggregate(
     "ARRAY_AGG",
     (ANY,),
     lambda call: ArrayType(call.types[0]),
     lambda call: _Row(lambda items: tuple(items) or None, True),
 )
-_aggregate("FIRST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[0] if items else None))
-_aggregate("LAST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[-1] if items else None))
+register_aggregate("FIRST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[0] if items else None))
+register_aggregate("LAST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[-1] if items else None))
 
 
 def _make_list_agg(call: Call) -> Aggregator:
@@ -410,7 +412,7 @@ def _make_list_agg(call: Call) -> Aggregator:
     return _Row(lambda items: separator.join(items) if items else None)
 
 
-_aggregate("LISTAGG", (TEXT, TEXT), _of_argument, _make_list_agg, least=1)
+register_aggregate("LISTAGG", (TEXT, TEXT), _of_argument, _make_list_agg, least=1)
 
 
 def _single(items: list[Any]) -> Any:
@@ -419,7 +421,7 @@ def _single(items: list[Any]) -> Any:
     return items[0] if items else None
 
 
-_aggregate("SINGLE_VALUE", (ANY,), _of_argument, lambda call: _Row(_single, True))
+register_aggregate("SINGLE_VALUE", (ANY,), _of_argument, lambda call: _Row(_single, True))
 
 
 class _Distinct(_Bag):
@@ -432,7 +434,7 @@ class _Distinct(_Bag):
         return len(self.present(accumulator))
 
 
-_aggregate("APPROX_COUNT_DISTINCT", (ANY,), lambda call: DataTypes.BIGINT(False), lambda call: _Distinct())
+register_aggregate("APPROX_COUNT_DISTINCT", (ANY,), lambda call: DataTypes.BIGINT(False), lambda call: _Distinct())
 
 # JSON
 
@@ -468,8 +470,8 @@ def _make_json_object(call: Call) -> Aggregator:
     return _Row(finish, True, key=lambda _on_null, key, item: (key, item))
 
 
-_aggregate("JSON_ARRAYAGG", (ANY, ANY), lambda call: _JSON_RESULT, _make_json_array)
-_aggregate("JSON_OBJECTAGG", (ANY, TEXT, ANY), lambda call: _JSON_RESULT, _make_json_object)
+register_aggregate("JSON_ARRAYAGG", (ANY, ANY), lambda call: _JSON_RESULT, _make_json_array)
+register_aggregate("JSON_OBJECTAGG", (ANY, TEXT, ANY), lambda call: _JSON_RESULT, _make_json_object)
 
 
 def _percentile_type(call: Call) -> DataType:
@@ -481,4 +483,4 @@ def _percentile_type(call: Call) -> DataType:
 
 
 _SHARE: Check = ("a share from 0 to 1, or an array of such", lambda t: NUMBER[1](t) or ARRAY[1](t))
-_aggregate("PERCENTILE", (NUMBER, _SHARE, INTEGER), _percentile_type, lambda call: _Percentile(), least=2)
+register_aggregate("PERCENTILE", (NUMBER, _SHARE, INTEGER), _percentile_type, lambda call: _Percentile(), least=2)

@@ -15,6 +15,7 @@ from firesteel.table.functions.numbers import converter, rounded
 from firesteel.table.types import (
     ArrayType,
     BinaryType,
+    BitmapType,
     BooleanType,
     CharType,
     DataType,
@@ -185,6 +186,7 @@ _SIMPLE_TEXTS: dict[type[DataType], Callable[[Any], str]] = {
     YearMonthIntervalType: _months_text,
     DayTimeIntervalType: _millis_text,
     VariantType: lambda value: value.json(),
+    BitmapType: lambda value: "{" + ",".join(map(str, sorted(value))) + "}",
 }
 
 

@@ -36,6 +36,7 @@ class FunctionKind(enum.Enum):
 
     SCALAR = "SCALAR"
     AGGREGATE = "AGGREGATE"
+    WINDOW = "WINDOW"
     TABLE = "TABLE"
     OTHER = "OTHER"
 
@@ -104,10 +105,10 @@ class Function:
     :param infer: gives the type of the result, or raises :class:`FunctionError` if it does not take such arguments.
     :param make: gives, for a call whose types are known, the function of the values. With `strict`, it is only called
         where no argument is NULL, and the result is NULL otherwise. Of an aggregate it gives the
-        :class:`~firesteel.table.functions.aggregates.Aggregator`.
+        :class:`~firesteel.table.functions.aggregates.Aggregator`, of a function of windows the
+        :class:`~firesteel.table.functions.window_functions.WindowFunction`.
     :param lazy: whether it gets, in the place of values, functions that give them from a row: CASE must not look at
         what it does not choose. `make` then gives a function of these, which gives a function of a row.
-    :param arrow: the same over Arrow arrays, where there is one.
     """
 
     name: str
@@ -118,7 +119,6 @@ class Function:
     kind: FunctionKind = FunctionKind.SCALAR
     deterministic: bool = True
     aliases: tuple[str, ...] = ()
-    arrow: Callable[[Call], Callable[..., Any]] | None = None
 
 
 _CATALOGUE: dict[str, Function] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from firesteel.table.functions import (
     aggregates,
     arithmetic,
+    bitmaps,
     casting,
     collections,
     comparison,
@@ -12,6 +13,7 @@ from firesteel.table.functions import (
     json_functions,
     strings,
     temporal,
+    window_functions,
 )
 
 __all__ = ["FAMILIES"]
@@ -26,4 +28,6 @@ FAMILIES = {
     "arrays, maps and rows": collections,
     "JSON and variants": json_functions,
     "aggregates": aggregates,
+    "bitmaps": bitmaps,
+    "windows": window_functions,
 }

@@ -24,6 +24,7 @@ _PLAIN: dict[str, Callable[[], DataType]] = {
     "BYTES": DataTypes.BYTES,
     "DATE": DataTypes.DATE,
     "VARIANT": DataTypes.VARIANT,
+    "BITMAP": DataTypes.BITMAP,
 }
 # Types with one number, and the number that is meant where there is none.
 _WITH_NUMBER: dict[str, tuple[Callable[[int], DataType], int]] = {

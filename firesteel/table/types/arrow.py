@@ -15,6 +15,7 @@ from firesteel.errors import TypeMismatchError
 from firesteel.table.types.base import (
     MAX_LENGTH,
     BigIntType,
+    BitmapType,
     BooleanType,
     DataType,
     DoubleType,
@@ -84,13 +85,15 @@ _TO_ARROW: dict[type[DataType], Callable[[Any], pa.DataType]] = {
     StructuredType: lambda t: to_arrow_type(t.row_type),
     RawType: lambda t: pa.binary(),
     VariantType: lambda t: pa.utf8(),
+    BitmapType: lambda t: pa.binary(),
 }
 
 
 def to_arrow_type(data_type: DataType) -> pa.DataType:
     """The Arrow type whose arrays hold values of a logical type.
 
-    RAW is held as pickled bytes, VARIANT as JSON, an interval of months as a number, a multiset as a map to counts.
+    RAW is held as pickled bytes, VARIANT as JSON, BITMAP as its bytes, an interval of months as a number, a multiset
+    as a map to counts.
     """
     if isinstance(data_type, UserDefinedType):
         return to_arrow_type(data_type.sql_type())

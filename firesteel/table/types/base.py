@@ -12,6 +12,7 @@ __all__ = [
     "MAX_LENGTH",
     "AtomicType",
     "BigIntType",
+    "BitmapType",
     "BooleanType",
     "DataType",
     "DoubleType",
@@ -177,6 +178,10 @@ class BooleanType(AtomicType):
 
 class VariantType(AtomicType):
     """Semi-structured values that carry their own type: SQL's VARIANT."""
+
+
+class BitmapType(AtomicType):
+    """Sets of whole numbers of 32 bits without sign: SQL's BITMAP."""
 
 
 class NullType(AtomicType):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from firesteel.table.types.base import (
     MAX_LENGTH,
     BigIntType,
+    BitmapType,
     BooleanType,
     DataType,
     DoubleType,
@@ -200,6 +201,11 @@ class DataTypes:
     def VARIANT(nullable: bool = True) -> VariantType:
         """Semi-structured values that carry their own type."""
         return VariantType(nullable)
+
+    @staticmethod
+    def BITMAP(nullable: bool = True) -> BitmapType:
+        """Sets of whole numbers of 32 bits without sign."""
+        return BitmapType(nullable)
 
     @staticmethod
     def SECOND(precision: int = DayTimeIntervalType.DEFAULT_FRACTIONAL_PRECISION) -> Resolution:
