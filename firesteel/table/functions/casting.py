@@ -133,7 +133,10 @@ def text_function(source: DataType, session: Session) -> Callable[[Any], str]:
         return _timestamp_text(source, session)
     if isinstance(source, (ArrayType, MultisetType, MapType)):
         return _collection_text(source, session)
-    if isinstance(source, (RowType, StructuredType)):
+    if isinstance(source, StructuredType):
+        named = [(field.name, _nested_text(field.data_type, session)) for field in source.fields]
+        return lambda row: "(" + ", ".join(f"{name}={text(value)}" for (name, text), value in zip(named, row)) + ")"
+    if isinstance(source, RowType):
         fields = [_nested_text(each, session) for each in source.field_types()]
         return lambda row: "(" + ", ".join(text(value) for text, value in zip(fields, row)) + ")"
     return str

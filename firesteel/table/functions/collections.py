@@ -170,6 +170,55 @@ def _make_get(call: Call) -> Callable[[Any, Any], Any]:
 
 register(Function("GET", _infer_get, _make_get))
 
+# Objects
+
+
+def _attributes(call: Call) -> list[tuple[str, DataType]]:
+    """The names and types that follow the first argument, in turn; names are literals and differ."""
+    if len(call.arguments) % 2 == 0:
+        raise call_error(call, "takes names and values of attributes in turn")
+    names = [call.literal(at) for at in range(1, len(call.arguments), 2)]
+    repeated = [name for name in names if names.count(name) > 1]
+    if repeated:
+        raise call_error(call, f"the attribute {repeated[0]!r} is given twice")
+    return list(zip(names, call.types[2::2]))
+
+
+def _infer_object(call: Call) -> DataType:
+    return StructuredType(call.literal(0), [RowField(name, kind) for name, kind in _attributes(call)])
+
+
+def _infer_object_update(call: Call) -> DataType:
+    updated = call.types[0]
+    if not isinstance(updated, StructuredType):
+        raise call_error(call, "only objects have attributes to change")
+    changes = dict(_attributes(call))
+    unknown = [name for name in changes if name not in updated.field_names()]
+    if unknown:
+        raise call_error(call, f"there is no attribute {unknown[0]!r}; there are {', '.join(updated.field_names())}")
+    fields = [RowField(field.name, changes.get(field.name, field.data_type)) for field in updated.fields]
+    return StructuredType(updated.class_name, fields, updated.is_nullable)
+
+
+def _make_object_update(call: Call) -> Callable[..., Any]:
+    updated = call.types[0]
+    assert isinstance(updated, StructuredType)
+    positions = [updated.field_names().index(name) for name, _ in _attributes(call)]
+
+    def update(row: Any, *pairs: Any) -> Any:
+        if row is None:
+            return None
+        values = list(row)
+        for position, value in zip(positions, pairs[1::2]):
+            values[position] = value
+        return tuple(values)
+
+    return update
+
+
+register(Function("OBJECT_OF", _infer_object, lambda call: lambda _name, *pairs: pairs[1::2], strict=False))
+register(Function("OBJECT_UPDATE", _infer_object_update, _make_object_update, strict=False))
+
 _SIZED: Check = ("an array, map or multiset", lambda t: isinstance(t, (ArrayType, MapType, MultisetType)))
 
 

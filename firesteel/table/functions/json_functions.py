@@ -279,8 +279,10 @@ def _timestamp_json(data_type: TimestampType | LocalZonedTimestampType, session:
 
 def _nested(data_type: DataType, session: Session) -> Callable[[Any], Any]:
     if isinstance(data_type, (RowType, StructuredType)):
+        # Objects have their keys in order, as Flink writes them.
         fields = [(field.name, json_converter(field.data_type, session)) for field in data_type.fields]
-        return lambda row: {name: convert(value) for (name, convert), value in zip(fields, row)}
+        order = sorted(range(len(fields)), key=lambda at: fields[at][0])
+        return lambda row: {fields[at][0]: fields[at][1](row[at]) for at in order}
     if isinstance(data_type, ArrayType):
         element = json_converter(data_type.element_type, session)
         return lambda items: [element(item) for item in items]

@@ -249,8 +249,7 @@ class StructuredType(DataType):
 
     def text(self) -> str:
         """``STRUCTURED``, the class and the attributes."""
-        fields = "".join(f", {field.text()}" for field in self.fields)
-        return f"STRUCTURED<'{self.class_name}'{fields}>"
+        return f"STRUCTURED<'{self.class_name}', {', '.join(field.text() for field in self.fields)}>"
 
     def parameters(self) -> tuple[Any, ...]:
         """Class name and attributes."""
