@@ -169,10 +169,10 @@ class Pattern:
     def optional(self) -> Pattern:
         """The stage may be left out."""
         quantifier = self._quantifier
-        if self._previous is not None and self._previous._quantifier.greedy:
+        if self._previous is not None and self._previous.get_quantifier().greedy:
             raise self._malformed(
-                f"the optional stage {self._name!r} behind the greedy stage {self._previous._name!r}: the greedy one "
-                "would not know where to end"
+                f"the optional stage {self._name!r} behind the greedy stage {self._previous.get_name()!r}: the greedy "
+                "one would not know where to end"
             )
         if quantifier.optional:
             raise self._malformed("optional() twice")

@@ -59,7 +59,9 @@ class Configuration:
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
-        self._values: dict[str, _Stored] = dict(other._values) if other is not None else {}
+        self._values: dict[str, _Stored] = {}
+        if other is not None:
+            other.add_all_to_dict(self._values)
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:

@@ -158,6 +158,11 @@ class BasicTypeInfo(TypeInformation):
         self._fits = _FITS_BASIC[basic_type]
 
     @property
+    def basic_type(self) -> BasicType:
+        """Which of the basic types it is."""
+        return self._basic_type
+
+    @property
     def usual_class(self) -> type | None:
         """A class whose instances all fit, those of whole numbers only within :attr:`bounds`; None if there is none.
 
@@ -373,6 +378,11 @@ class _ArrayTypeInfo(TypeInformation):
     def __init__(self, element_type: TypeInformation) -> None:
         self._element_type = element_type
 
+    @property
+    def element_type(self) -> TypeInformation:
+        """The type of the elements."""
+        return self._element_type
+
     def find_mismatch(self, value: Any) -> Mismatch | None:
         """Where and why `value` does not fit this type, or None if it fits."""
         if not isinstance(value, (list, tuple, array)):
@@ -400,7 +410,7 @@ def _require_basic(element_type: TypeInformation, allowed: tuple[str, ...], arra
 
 def element_type_of(type_info: TypeInformation | None) -> TypeInformation | None:
     """The type of the elements of a list or an array; None for any other type."""
-    return type_info._element_type if isinstance(type_info, _ArrayTypeInfo) else None
+    return type_info.element_type if isinstance(type_info, _ArrayTypeInfo) else None
 
 
 class PrimitiveArrayTypeInfo(_ArrayTypeInfo):

@@ -219,6 +219,13 @@ class Row:
     def __len__(self) -> int:
         return len(self._values)
 
+    def __copy__(self) -> Row:
+        copy = _new(Row)
+        _put_values(copy, self._values.copy())
+        _put_fields(copy, self._fields)
+        _put_kind(copy, self._row_kind)
+        return copy
+
 
 # Rows forbid setting attributes. The slots themselves still can, and are the quickest way: rows are made and
 # unpickled by the million.
@@ -228,13 +235,8 @@ _put_fields = vars(Row)["_fields"].__set__
 _put_kind = vars(Row)["_row_kind"].__set__
 
 
-def copy_row(row: Row) -> Row:
-    """A row with the same values, names and kind: the values can be replaced without changing the other row."""
-    copy = _new(Row)
-    _put_values(copy, row._values.copy())
-    _put_fields(copy, row._fields)
-    _put_kind(copy, row._row_kind)
-    return copy
+copy_row = Row.__copy__
+"""A row with the same values, names and kind: the values can be replaced without changing the other row."""
 
 
 def _as_plain(value: Any) -> Any:

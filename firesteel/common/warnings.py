@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import inspect
 import warnings
+from types import FrameType
 
 __all__ = ["FiresteelWarning", "first_time", "warn_at", "warn_once"]
 
@@ -37,7 +38,12 @@ def warn_at(call_site: str, message: str) -> None:
 
 def _level_of_user() -> int:
     """How far up, seen from warn_once, the first frame outside this package is."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("firesteel."):
+    level, frame = 0, inspect.currentframe()
+    while frame is not None and frame.f_back is not None and _is_ours(frame):
         level, frame = level + 1, frame.f_back
     return level
+
+
+def _is_ours(frame: FrameType) -> bool:
+    name: str = frame.f_globals.get("__name__", "")
+    return name.startswith("firesteel.")

@@ -120,7 +120,7 @@ def _spark_type(type_info: TypeInformation, path: str) -> tuple[Any, Converter |
     if isinstance(type_info, MapTypeInfo):
         return _spark_map(type_info, path)
     if isinstance(type_info, (ListTypeInfo, BasicArrayTypeInfo, ObjectArrayTypeInfo, PrimitiveArrayTypeInfo)):
-        spark_element, converter = _spark_type(type_info._element_type, f"{path}[]")
+        spark_element, converter = _spark_type(type_info.element_type, f"{path}[]")
         return spark.ArrayType(spark_element), lambda values: [
             value if value is None or converter is None else converter(value) for value in values
         ]

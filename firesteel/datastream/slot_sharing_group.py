@@ -28,7 +28,8 @@ class MemorySize:
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
         """A size in units of 2**20 bytes; 0 says that none of this kind of memory is wanted."""
         size = MemorySize.__new__(MemorySize)
-        size._bytes = arguments.whole_number("of_mebi_bytes", "mebi_bytes", mebi_bytes, least=0) * _KIBI**2
+        count = arguments.whole_number("of_mebi_bytes", "mebi_bytes", mebi_bytes, least=0)
+        vars(size)["_bytes"] = count * _KIBI**2
         return size
 
     def get_bytes(self) -> int:

@@ -61,7 +61,7 @@ class GraphGenerator(ABC):
     def _for_tasks(self: _G) -> _G:
         """This object without its environment, which stays in the driver."""
         twin = copy.copy(self)
-        del twin._context
+        del vars(twin)["_context"]
         return twin
 
     def _numbers(self, count: int) -> DataSet:

@@ -208,7 +208,7 @@ class MetricGroup:
     def snapshot(self) -> MetricSnapshot:
         """The present values in this group and all groups inside it, as plain data."""
         result = MetricSnapshot()
-        self._collect(result)
+        self.collect_into(result)
         return result
 
     def _full(self, name: str) -> str:
@@ -227,7 +227,8 @@ class MetricGroup:
             f"metric {self._full(name)} is a {have} already and cannot be a {wanted} too. Use another name."
         )
 
-    def _collect(self, into: MetricSnapshot) -> None:
+    def collect_into(self, into: MetricSnapshot) -> None:
+        """Put the values of this group, and of those below it, into a snapshot."""
         for name, metric in self._metrics.items():
             full = self._full(name)
             if isinstance(metric, Counter):
@@ -243,7 +244,7 @@ class MetricGroup:
                 # A job must not fail because a value for the operator's eyes cannot be had.
                 logger.warning("gauge %s failed and is left out of this report", self._full(name), exc_info=True)
         for group in self._groups.values():
-            group._collect(into)
+            group.collect_into(into)
 
 
 def merge_snapshots(snapshots: Mapping[int, MetricSnapshot]) -> MergedMetrics:

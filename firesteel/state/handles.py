@@ -78,7 +78,7 @@ class ValueHandle(ValueState[Any]):
     """Value state without a declared type."""
 
     def __init__(self, table: ValueTable, scope: KeyScope) -> None:
-        self._table = table
+        self.table = table
         self._entries = table.entries
         self._mark = table.dirty.add
         self._scope = scope
@@ -98,7 +98,7 @@ class ValueHandle(ValueState[Any]):
 
     def clear(self) -> None:
         """Forget the value for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
 
 class TypedValueHandle(ValueHandle):
@@ -144,7 +144,7 @@ class DefaultedValue(ValueState[Any]):
     """Value state with a default for keys that have no value."""
 
     def __init__(self, handle: ValueHandle, default: Any) -> None:
-        self._table = handle._table
+        self.table = handle.table
         self._handle = handle
         self._default = default
 
@@ -168,65 +168,65 @@ class ReducingHandle(ReducingState[Any]):
     def __init__(
         self, table: ValueTable, scope: KeyScope, reduce: Callable[[Any, Any], Any], check: Check | None
     ) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._reduce = reduce
         self._check = check
 
     def get(self) -> Any:
         """The aggregate for the key in scope, or None."""
-        return self._table.entries.get(self._scope.key)
+        return self.table.entries.get(self._scope.key)
 
     def add(self, value: Any) -> None:
         """Reduce a value into the aggregate."""
         if self._check is not None:
             self._check(value)
         key = self._scope.key
-        current = self._table.entries.get(key, ABSENT)
-        self._table.put(key, value if current is ABSENT else self._reduce(current, value))
+        current = self.table.entries.get(key, ABSENT)
+        self.table.put(key, value if current is ABSENT else self._reduce(current, value))
 
     def clear(self) -> None:
         """Forget the aggregate for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
 
 class AggregatingHandle(AggregatingState[Any, Any]):
     """Aggregating state: the accumulator is all that is stored."""
 
     def __init__(self, table: ValueTable, scope: KeyScope, function: AggregateFunction) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._function = function
 
     def get(self) -> Any:
         """The result for the key in scope, or None if nothing was added."""
-        accumulator = self._table.entries.get(self._scope.key, ABSENT)
+        accumulator = self.table.entries.get(self._scope.key, ABSENT)
         return None if accumulator is ABSENT else self._function.get_result(accumulator)
 
     def add(self, value: Any) -> None:
         """Add a value to the accumulator."""
         key = self._scope.key
-        accumulator = self._table.entries.get(key, ABSENT)
+        accumulator = self.table.entries.get(key, ABSENT)
         if accumulator is ABSENT:
             accumulator = self._function.create_accumulator()
-        self._table.put(key, self._function.add(value, accumulator))
+        self.table.put(key, self._function.add(value, accumulator))
 
     def clear(self) -> None:
         """Forget the accumulator for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
 
 class ListHandle(ListState[Any]):
     """List state. Appending costs only what is appended."""
 
     def __init__(self, table: ListTable, scope: KeyScope, check: Check | None) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._check = check
 
     def get(self) -> list[Any]:
         """The elements for the key in scope, in order; a list of the caller's own."""
-        return list(self._table.entries.get(self._scope.key, ()))
+        return list(self.table.entries.get(self._scope.key, ()))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.get())
@@ -234,7 +234,7 @@ class ListHandle(ListState[Any]):
     def add(self, value: Any) -> None:
         """Append one element."""
         self._refuse(value)
-        self._table.append(self._scope.key, (value,))
+        self.table.append(self._scope.key, (value,))
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append elements."""
@@ -242,7 +242,7 @@ class ListHandle(ListState[Any]):
         for item in items:
             self._refuse(item)
         if items:
-            self._table.append(self._scope.key, items)
+            self.table.append(self._scope.key, items)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements. No elements: the same as :meth:`clear`."""
@@ -250,13 +250,13 @@ class ListHandle(ListState[Any]):
         for item in items:
             self._refuse(item)
         if items:
-            self._table.put(self._scope.key, items)
+            self.table.put(self._scope.key, items)
         else:
             self.clear()
 
     def clear(self) -> None:
         """Forget all elements for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
     def _refuse(self, value: Any) -> None:
         if value is None:
@@ -269,7 +269,7 @@ class MapHandle(MapState[Any, Any]):
     """Map state. Each entry of the map is stored by itself."""
 
     def __init__(self, table: MapTable, scope: KeyScope, check_key: Check | None, check_value: Check | None) -> None:
-        self._table = table
+        self.table = table
         self._entries = table.entries
         self._scope = scope
         self._check_key = check_key
@@ -289,7 +289,7 @@ class MapHandle(MapState[Any, Any]):
             self._check_key(key)
         if self._check_value is not None and value is not None:
             self._check_value(value)
-        self._table.put(self._scope.key, key, value)
+        self.table.put(self._scope.key, key, value)
 
     def put_all(self, dict_value: Any) -> None:
         """Set all entries of a dict (or pairs)."""
@@ -298,7 +298,7 @@ class MapHandle(MapState[Any, Any]):
 
     def remove(self, key: Any) -> None:
         """Forget the entry under ``key``, if there is one."""
-        self._table.remove_key(self._scope.key, key)
+        self.table.remove_key(self._scope.key, key)
 
     def contains(self, key: Any) -> bool:
         """Whether there is an entry under ``key``."""
@@ -322,7 +322,7 @@ class MapHandle(MapState[Any, Any]):
 
     def clear(self) -> None:
         """Forget all entries for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
 
 def _value_handle(
@@ -373,7 +373,7 @@ class StateHandles:
 
     def keys(self, descriptor: StateDescriptor) -> list[Any]:
         """All keys that have the state; a list of the caller's own, so that state may be changed meanwhile."""
-        return list(self.get(descriptor)._table.entries)
+        return list(self.get(descriptor).table.entries)
 
     @staticmethod
     def _refuse_mismatch(known: StateDescriptor, wanted: StateDescriptor) -> None:

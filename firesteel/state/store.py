@@ -203,7 +203,7 @@ class CheckpointStore:
 
     def read_checkpoint(self, checkpoint_id: int) -> Manifest:
         """The manifest of a completed checkpoint."""
-        return self._read(f"{_PREFIX}{checkpoint_id}/{_METADATA}")
+        return self.read(f"{_PREFIX}{checkpoint_id}/{_METADATA}")
 
     def delete_checkpoint(self, checkpoint_id: int) -> None:
         """Delete a checkpoint's manifest; the state files are another matter."""
@@ -231,7 +231,7 @@ class CheckpointStore:
                     "execution.checkpointing.dir to a directory of its own"
                 )
 
-    def _read(self, name: str) -> Manifest:
+    def read(self, name: str) -> Manifest:
         manifest = Manifest.from_bytes(self.files.read(name), f"{self.directory}/{name}")
         manifest.directory = self.directory
         return manifest
@@ -293,7 +293,7 @@ def find_manifest(path: str) -> Manifest:
         return CheckpointStore(parent).read_checkpoint(int(last.removeprefix(_PREFIX)))
     store = CheckpointStore(path)
     if store.files.exists(_METADATA):
-        return store._read(_METADATA)
+        return store.read(_METADATA)
     ids = store.checkpoint_ids()
     if not ids:
         raise CheckpointError(f"there is neither a savepoint nor a completed checkpoint at {path}")

@@ -26,7 +26,7 @@ class _SingleValue:
     def __init__(
         self, table: ValueTable, scope: KeyScope, policy: TtlPolicy, on_access: Callable[[], None] | None
     ) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._policy = policy
         self._on_access = on_access
@@ -36,33 +36,33 @@ class _SingleValue:
         if self._on_access is not None:
             self._on_access()
         key, policy = self._scope.key, self._policy
-        found = self._table.entries.get(key)
+        found = self.table.entries.get(key)
         if found is None:
             return ABSENT
         value, stamp = found
         now = policy.clock.now
         if stamp <= now - policy.length:
-            self._table.remove(key)
+            self.table.remove(key)
             return value if policy.return_expired else ABSENT
         if policy.update_on_read and stamp != now:
-            self._table.put(key, (value, now))
+            self.table.put(key, (value, now))
         return value
 
     def _current(self) -> Any:
         """The value into which another one is folded, or ABSENT."""
         if self._on_access is not None:
             self._on_access()
-        found = self._table.entries.get(self._scope.key)
+        found = self.table.entries.get(self._scope.key)
         if found is None or (found[1] <= self._policy.horizon() and not self._policy.return_expired):
             return ABSENT
         return found[0]
 
     def _write(self, value: Any) -> None:
-        self._table.put(self._scope.key, (value, self._policy.clock.now))
+        self.table.put(self._scope.key, (value, self._policy.clock.now))
 
     def clear(self) -> None:
         """Forget the value for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
 
 class TtlValueHandle(_SingleValue, ValueState[Any]):
@@ -163,7 +163,7 @@ class TtlListHandle(ListState[Any]):
         on_access: Callable[[], None] | None,
         check: Check | None,
     ) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._policy = policy
         self._on_access = on_access
@@ -174,14 +174,14 @@ class TtlListHandle(ListState[Any]):
         if self._on_access is not None:
             self._on_access()
         key, policy = self._scope.key, self._policy
-        items: list[Stamped] | None = self._table.entries.get(key)
+        items: list[Stamped] | None = self.table.entries.get(key)
         if items is None:
             return []
         shown = list(items)
-        live = keep_live(self._table, key, items, policy.horizon())
+        live = keep_live(self.table, key, items, policy.horizon())
         if live and policy.update_on_read:
             now = policy.clock.now
-            self._table.put(key, [(value, now) for value, _ in live])
+            self.table.put(key, [(value, now) for value, _ in live])
         return [value for value, _ in (shown if policy.return_expired else live)]
 
     def __iter__(self) -> Iterator[Any]:
@@ -189,25 +189,25 @@ class TtlListHandle(ListState[Any]):
 
     def add(self, value: Any) -> None:
         """Append one element."""
-        self._table.append(self._scope.key, self._stamped((value,)))
+        self.table.append(self._scope.key, self._stamped((value,)))
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append elements."""
         items = self._stamped(values)
         if items:
-            self._table.append(self._scope.key, items)
+            self.table.append(self._scope.key, items)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements. No elements: the same as :meth:`clear`."""
         items = self._stamped(values)
         if items:
-            self._table.put(self._scope.key, items)
+            self.table.put(self._scope.key, items)
         else:
             self.clear()
 
     def clear(self) -> None:
         """Forget all elements for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)
 
     def _stamped(self, values: Iterable[Any]) -> list[Stamped]:
         if self._on_access is not None:
@@ -238,7 +238,7 @@ class TtlMapHandle(MapState[Any, Any]):
         check_value: Check | None,
         nullable: bool,
     ) -> None:
-        self._table = table
+        self.table = table
         self._scope = scope
         self._policy = policy
         self._on_access = on_access
@@ -250,17 +250,17 @@ class TtlMapHandle(MapState[Any, Any]):
         if self._on_access is not None:
             self._on_access()
         entry_key, policy = self._scope.key, self._policy
-        mapping = self._table.entries.get(entry_key)
+        mapping = self.table.entries.get(entry_key)
         found = None if mapping is None else mapping.get(key)
         if found is None:
             return ABSENT
         value, stamp = found
         now = policy.clock.now
         if stamp <= now - policy.length:
-            self._table.remove_key(entry_key, key)
+            self.table.remove_key(entry_key, key)
             return value if policy.return_expired else ABSENT
         if policy.update_on_read and stamp != now:
-            self._table.put(entry_key, key, (value, now))
+            self.table.put(entry_key, key, (value, now))
         return value
 
     def get(self, key: Any) -> Any:
@@ -285,7 +285,7 @@ class TtlMapHandle(MapState[Any, Any]):
             )
         if self._check_value is not None and value is not None:
             self._check_value(value)
-        self._table.put(self._scope.key, key, (value, self._policy.clock.now))
+        self.table.put(self._scope.key, key, (value, self._policy.clock.now))
 
     def put_all(self, dict_value: Any) -> None:
         """Set all entries of a dict (or pairs)."""
@@ -294,13 +294,13 @@ class TtlMapHandle(MapState[Any, Any]):
 
     def remove(self, key: Any) -> None:
         """Forget the entry under ``key``, if there is one."""
-        self._table.remove_key(self._scope.key, key)
+        self.table.remove_key(self._scope.key, key)
 
     def items(self) -> Iterable[tuple[Any, Any]]:
         """All entries, in order of insertion; changing the state while iterating is fine."""
         if self._on_access is not None:
             self._on_access()
-        entry_key, policy, table = self._scope.key, self._policy, self._table
+        entry_key, policy, table = self._scope.key, self._policy, self.table
         mapping = table.entries.get(entry_key)
         if mapping is None:
             return []
@@ -331,4 +331,4 @@ class TtlMapHandle(MapState[Any, Any]):
 
     def clear(self) -> None:
         """Forget all entries for the key in scope."""
-        self._table.remove(self._scope.key)
+        self.table.remove(self._scope.key)

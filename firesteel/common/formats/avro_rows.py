@@ -407,7 +407,7 @@ def _definition_of(kind: TypeInformation, name: str) -> Any:
     if isinstance(kind, MapTypeInfo) and kind.key_type == Types.STRING():
         return {"type": "map", "values": _nullable(_definition_of(kind.value_type, name))}
     if isinstance(kind, _ArrayTypeInfo) and kind != BYTES:
-        return {"type": "array", "items": _nullable(_definition_of(kind._element_type, name))}
+        return {"type": "array", "items": _nullable(_definition_of(kind.element_type, name))}
     for known, definition in _DEFINITIONS:
         if kind == known:
             return definition

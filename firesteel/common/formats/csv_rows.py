@@ -329,7 +329,7 @@ def _part_reader(kind: TypeInformation, dialect: CsvDialect, where: str) -> Call
         return lambda cell: read_text(kind, cell, simple)
     delimiter = dialect.array_delimiter
     if isinstance(kind, _ArrayTypeInfo):
-        element = _element(cell_reader, kind._element_type, dialect, where)
+        element = _element(cell_reader, kind.element_type, dialect, where)
         if not delimiter:
             return lambda cell: [element(cell)] if cell else []
         return lambda cell: [element(part) for part in cell.split(delimiter)] if cell else []
@@ -401,7 +401,7 @@ def _part_writer(kind: TypeInformation, dialect: CsvDialect, where: str) -> Call
         return simple
     delimiter = dialect.array_delimiter
     if isinstance(kind, _ArrayTypeInfo):
-        element = _element(cell_writer, kind._element_type, dialect, where)
+        element = _element(cell_writer, kind.element_type, dialect, where)
         return lambda values: delimiter.join(map(element, values))
     parts = [_element(cell_writer, part, dialect, where) for part in _parts(kind, where)]
     names = kind.get_field_names() if isinstance(kind, (RowTypeInfo, PojoTypeInfo)) else None

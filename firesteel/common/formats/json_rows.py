@@ -255,7 +255,7 @@ class _Reading:
         return read
 
     def _array(self, kind: _ArrayTypeInfo, where: str) -> _Convert:
-        element = self._nullable(self.converter(kind._element_type, f"{where}[]"))
+        element = self._nullable(self.converter(kind.element_type, f"{where}[]"))
 
         def read(value: Any) -> list[Any]:
             if not isinstance(value, list):
@@ -296,7 +296,7 @@ def _simple(kind: TypeInformation, where: str) -> _Convert:
         return lambda value: read_text(kind, value if isinstance(value, str) else _wrong(kind, value), read)
 
     usual: Any = kind.usual_class
-    bounds, is_real = kind.bounds, kind._basic_type in (BasicType.FLOAT, BasicType.DOUBLE)
+    bounds, is_real = kind.bounds, kind.basic_type in (BasicType.FLOAT, BasicType.DOUBLE)
 
     def convert(value: Any) -> Any:
         if type(value) is usual and (bounds is None or bounds[0] <= value < bounds[1]):
@@ -334,7 +334,7 @@ def _has_decimal(kind: TypeInformation) -> bool:
     if isinstance(kind, NullableTypeInfo):
         return _has_decimal(kind.value_type_info)
     if isinstance(kind, _ArrayTypeInfo):
-        return _has_decimal(kind._element_type)
+        return _has_decimal(kind.element_type)
     return kind == BasicTypeInfo(BasicType.BIG_DEC)
 
 
@@ -359,7 +359,7 @@ def _writer(kind: TypeInformation, where: str) -> _Write:
     if isinstance(kind, MapTypeInfo):
         return _map_writer(kind, where)
     if isinstance(kind, _ArrayTypeInfo) and kind != BYTES:
-        element = _nullable(_writer(kind._element_type, f"{where}[]"))
+        element = _nullable(_writer(kind.element_type, f"{where}[]"))
         return lambda value: f"[{','.join(map(element, _checked(kind, value, where)))}]"
     return _simple_writer(kind, where)
 
@@ -402,7 +402,7 @@ def _simple_writer(kind: TypeInformation, where: str) -> _Write:
             f"{where} is declared as {kind}, which JSON has no form for here. Use basic types, dates and times, rows, "
             "arrays and maps."
         )
-    is_number = isinstance(kind, BasicTypeInfo) and kind._basic_type not in _TEXTS
+    is_number = isinstance(kind, BasicTypeInfo) and kind.basic_type not in _TEXTS
 
     def write(value: Any) -> str:
         text = as_text(_checked(kind, value, where))

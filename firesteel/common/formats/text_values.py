@@ -41,7 +41,7 @@ def read_text(kind: TypeInformation, text: str, read: Callable[[str], Any]) -> A
 def text_reader(kind: TypeInformation) -> Callable[[str], Any] | None:
     """How a value of a type is read from text, with ValueError for what is none; None for a type with parts."""
     if isinstance(kind, BasicTypeInfo):
-        return _whole_number(kind) if kind.bounds is not None else _BASIC_READERS[kind._basic_type]
+        return _whole_number(kind) if kind.bounds is not None else _BASIC_READERS[kind.basic_type]
     if isinstance(kind, DateTypeInfo) or kind == LocalTimeTypeInfo(_LOCAL.LOCAL_DATE):
         return datetime.date.fromisoformat
     if isinstance(kind, TimeTypeInfo) or kind == LocalTimeTypeInfo(_LOCAL.LOCAL_TIME):
@@ -57,7 +57,7 @@ def text_writer(kind: TypeInformation, *, rfc3339: bool) -> Callable[[Any], str]
     :param rfc3339: Whether dates and times have the form of RFC 3339, with ``T`` and ``Z``.
     """
     if isinstance(kind, BasicTypeInfo):
-        return _BASIC_WRITERS.get(kind._basic_type, str)
+        return _BASIC_WRITERS.get(kind.basic_type, str)
     if isinstance(kind, DateTypeInfo) or kind == LocalTimeTypeInfo(_LOCAL.LOCAL_DATE):
         return datetime.date.isoformat
     if isinstance(kind, TimeTypeInfo) or kind == LocalTimeTypeInfo(_LOCAL.LOCAL_TIME):

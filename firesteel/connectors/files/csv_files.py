@@ -46,8 +46,8 @@ class CsvSchema:
     """What the lines of CSV files hold: made by :meth:`builder`. Its length is the number of columns."""
 
     def __init__(self, columns: tuple[_Column, ...], settings: _Settings) -> None:
-        self._columns = columns
-        self._settings = settings
+        self.columns = columns
+        self.settings = settings
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
@@ -56,17 +56,17 @@ class CsvSchema:
 
     def size(self) -> int:
         """How many columns there are."""
-        return len(self._columns)
+        return len(self.columns)
 
     def row_type(self) -> RowTypeInfo:
         """Names and types of the columns."""
-        return Types.ROW_NAMED([column.name for column in self._columns], [column.kind for column in self._columns])
+        return Types.ROW_NAMED([column.name for column in self.columns], [column.kind for column in self.columns])
 
     def __len__(self) -> int:
         return self.size()
 
     def __repr__(self) -> str:
-        return f"CsvSchema({', '.join(f'{column.name}: {column.kind}' for column in self._columns)})"
+        return f"CsvSchema({', '.join(f'{column.name}: {column.kind}' for column in self.columns)})"
 
 
 class CsvSchemaBuilder:
@@ -112,7 +112,7 @@ class CsvSchemaBuilder:
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
         """All columns of another schema."""
-        for column in schema._columns:
+        for column in schema.columns:
             self._add(column)
         return self
 
@@ -253,7 +253,7 @@ class CsvReaderFormat(StreamFormat):
 
     def read_records(self, stream: IO[bytes]) -> Iterator[Row]:
         """The rows of an open file."""
-        settings = self._schema._settings
+        settings = self._schema.settings
         text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         try:
             lines: Iterator[str] = iter(text)
@@ -280,8 +280,8 @@ class CsvReaderFormat(StreamFormat):
                     raise _malformed(reader, error) from error
 
     def _check_header(self, found: list[str] | None) -> None:
-        wanted = [column.name for column in self._schema._columns]
-        if found is not None and self._schema._settings.strict_headers and [name.strip() for name in found] != wanted:
+        wanted = [column.name for column in self._schema.columns]
+        if found is not None and self._schema.settings.strict_headers and [name.strip() for name in found] != wanted:
             raise MalformedRecordError(
                 f"a CSV file has the header {', '.join(found)}, expected {', '.join(wanted)}. Change the schema, or do "
                 "without set_strict_headers()."
@@ -289,11 +289,11 @@ class CsvReaderFormat(StreamFormat):
 
     def _rows(self, lines: Iterator[list[str]], reader: Any) -> Iterator[Row]:
         readers = [
-            (column.name, cell_reader(column.kind, _dialect_of(column, self._schema._settings), column.name))
-            for column in self._schema._columns
+            (column.name, cell_reader(column.kind, _dialect_of(column, self._schema.settings), column.name))
+            for column in self._schema.columns
         ]
         template = Row(*(name for name, _ in readers))
-        may_have_more = self._schema._settings.any_property is not None
+        may_have_more = self._schema.settings.any_property is not None
         for cells in lines:
             try:
                 if len(cells) < len(readers) or (len(cells) > len(readers) and not may_have_more):
@@ -346,11 +346,11 @@ class _CsvWriterFactory(BulkWriterFactory):
 class _CsvWriter(BulkWriter):
     def __init__(self, stream: BinaryIO, schema: CsvSchema) -> None:
         self._stream = stream
-        settings = schema._settings
+        settings = schema.settings
         self._dialect = settings.dialect
-        self._names = [column.name for column in schema._columns]
+        self._names = [column.name for column in schema.columns]
         self._writers = [
-            column_writer(column.kind, _dialect_of(column, settings), column.name) for column in schema._columns
+            column_writer(column.kind, _dialect_of(column, settings), column.name) for column in schema.columns
         ]
         if settings.use_header:
             stream.write(self._dialect.line(list(map(self._dialect.quoted, self._names))).encode())

@@ -80,10 +80,10 @@ class Translation:
         self._rdds: dict[int, Rdd] = dict(bound or {})
         self._own = own
         self._superstep = superstep
-        self._exchanges: dict[Hashable, tuple[int, Rdd]] = {}
-        self._broadcasts: dict[int, Any] = {}
-        self._rows: dict[int, tuple[Hashable, int, Rdd]] = {}
-        self._numbers: Iterator[int] = iter(range(1, 1 << 30)) if parent is None else parent._numbers
+        self.exchanges: dict[Hashable, tuple[int, Rdd]] = {}
+        self.broadcasts: dict[int, Any] = {}
+        self.rows_of: dict[int, tuple[Hashable, int, Rdd]] = {}
+        self.numbers: Iterator[int] = iter(range(1, 1 << 30)) if parent is None else parent.numbers
 
     def inside(self, step: Step, bound: Mapping[int, Rdd], own: frozenset[int], superstep: Superstep) -> Translation:
         """The scope of a superstep of an iteration."""
@@ -93,15 +93,15 @@ class Translation:
 
     # --- data sets ----------------------------------------------------------------------------------
 
-    def _scope_of(self, node: Node) -> Translation:
+    def scope_of(self, node: Node) -> Translation:
         """Where a node's data set is kept: here, or in the program around this iteration."""
         if self._parent is None or node.id in self._own or node.id in self._rdds:
             return self
-        return self._parent._scope_of(node)
+        return self._parent.scope_of(node)
 
     def rdd(self, node: Node) -> Rdd:
         """The records of a data set."""
-        scope = self._scope_of(node)
+        scope = self.scope_of(node)
         if scope is not self:
             return scope.rdd(node)
         if node.id not in self._rdds:
@@ -138,11 +138,11 @@ class Translation:
 
     def is_placed(self, node: Node, by: Partitioned, number: int, rows: Rdd) -> None:
         """Say that the records of a node are there as chunks, dealt out by a key: nothing need be exchanged for it."""
-        self._rows[node.id] = (by.signature, number, rows)
+        self.rows_of[node.id] = (by.signature, number, rows)
 
     def _placed_before(self, step: Step, place: int) -> tuple[int, Rdd] | None:
         source, ship = step.node.inputs[place], step.ships[place]
-        found = self._scope_of(source)._rows.get(source.id)
+        found = self.scope_of(source).rows_of.get(source.id)
         if found is None or ship.keys is None:
             return None
         signature, number, rows = found
@@ -153,13 +153,13 @@ class Translation:
         ready = self._placed_before(step, place)
         if ready is not None:
             return ready
-        scope = self._scope_of(source)
+        scope = self.scope_of(source)
         wanted = (source.id, ship.signature(step.tasks))
-        if wanted not in scope._exchanges:
-            number = next(self._numbers)
+        if wanted not in scope.exchanges:
+            number = next(self.numbers)
             made = self._chunks(self.input(step, place), step, ship, step.tasks, number)
-            scope._exchanges[wanted] = (number, made)
-        return scope._exchanges[wanted]
+            scope.exchanges[wanted] = (number, made)
+        return scope.exchanges[wanted]
 
     def exchanged(self, rdd: Rdd, step: Step, place: int) -> Rdd:
         """The chunks of records that the step itself has made of its input."""
@@ -194,7 +194,7 @@ class Translation:
         for place in (first, 1 - first):
             number, rdd = self._placed(step, place)
             if number in sides:  # an input that is joined with itself
-                number = next(self._numbers)
+                number = next(self.numbers)
                 rdd = _renumbered(rdd, number)
             sides[number] = place
             parts.append(rdd)
@@ -206,7 +206,7 @@ class Translation:
         ready = self._placed_before(step, place)
         if ready is not None:
             return ready
-        number = next(self._numbers)
+        number = next(self.numbers)
         return number, self.local_chunks(self.input(step, place), step, place, number)
 
     def together(self, parts: list[Rdd], tasks: int) -> Rdd:
@@ -220,7 +220,7 @@ class Translation:
 
     def placed_by(self, rdd: Rdd, step: Step, wanted: Partitioned, have: Partitioned | None) -> tuple[int, Rdd]:
         """Chunks of an RDD, dealt out by a key; with their number."""
-        number = next(self._numbers)
+        number = next(self.numbers)
         if have is not None and have.signature == wanted.signature:
             return number, self.local_chunks(rdd, step, 0, number)
         return number, self._chunks(rdd, step, Ship(HASH, wanted.keys), wanted.tasks, number)
@@ -257,10 +257,10 @@ class Translation:
         return self._broadcast(step.node.inputs[place])
 
     def _broadcast(self, node: Node) -> Any:
-        scope = self._scope_of(node)
-        if node.id not in scope._broadcasts:
-            scope._broadcasts[node.id] = self.context.broadcast(self.rdd(node).collect())
-        return scope._broadcasts[node.id]
+        scope = self.scope_of(node)
+        if node.id not in scope.broadcasts:
+            scope.broadcasts[node.id] = self.context.broadcast(self.rdd(node).collect())
+        return scope.broadcasts[node.id]
 
     def settings(self, step: Step) -> TaskSettings:
         """What the tasks of a step know."""

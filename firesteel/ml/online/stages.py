@@ -50,6 +50,11 @@ class OnlineModel(Model, HasModelVersionCol):
         self._keyed = isinstance(self._versions, KeyedStream)
         return self
 
+    def follow(self, versions: DataStream, initial: dict[str, Any] | None, keyed: bool) -> Self:
+        """Take the versions from an estimator, with what it began with, and whether there is a model per key."""
+        self._versions, self._initial, self._keyed = versions, initial, keyed
+        return self
+
     def transform(self, *inputs: Table) -> list[Table]:
         """The records with the fields that the model adds, and ``model_version_col``."""
         stream = one_stream(self, inputs)
@@ -115,10 +120,8 @@ class OnlineEstimator(Estimator, HasModelVersionCol):
         keyed = isinstance(stream, KeyedStream)
         trained = stream if isinstance(stream, KeyedStream) else stream.key_by(_nothing)
         model = _with_params_of(self, self.model_class())
-        model._initial, model._keyed = self._initial, keyed
         train = Train(self.learner(), self.batches(), self._initial, keyed)
-        model._versions = trained.process(train).name(type(self).__name__)
-        return model
+        return model.follow(trained.process(train).name(type(self).__name__), self._initial, keyed)
 
     def save_content(self, saving: Saving) -> None:
         saving.value("initial_model_data", self._initial)

@@ -55,7 +55,7 @@ class RocksMap(Mapping[Any, Any]):
     def __len__(self) -> int:
         return self.on_disk + len(self.items_here) - len(self.numbers)
 
-    def _all_here(self) -> bool:
+    def all_here(self) -> bool:
         return self.on_disk == len(self.numbers)
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -65,7 +65,7 @@ class RocksMap(Mapping[Any, Any]):
         return default if value is ABSENT else value
 
     def _fetch(self, key: Any) -> Any:
-        if self._all_here() or key in self.gone or key in self.known_absent:
+        if self.all_here() or key in self.gone or key in self.known_absent:
             return ABSENT
         space = self._space
         data = space.disk.get(self._prefix + space.keys.encode(key))
@@ -92,7 +92,7 @@ class RocksMap(Mapping[Any, Any]):
 
     def fetch_all(self) -> dict[Any, Any]:
         """All entries, in the order in which they were first put."""
-        if not self._all_here():
+        if not self.all_here():
             self._fetch_rest()
         if not self._ordered:
             self._put_in_order()
@@ -303,7 +303,7 @@ class RocksMapTable(MapTable):
         for count, key in enumerate(list(self._cache)):
             if count % every == 0:
                 horizon = policy.horizon()
-            if self._cache[key]._all_here():
+            if self._cache[key].all_here():
                 drop_expired(self, key, horizon)
         if self._on_disk:
             self._compact_disk(policy)

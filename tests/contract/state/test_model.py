@@ -270,7 +270,7 @@ class Run:
     def check_keys(self) -> None:
         """The keys that have a state come in a defined order."""
         for name, expected in (("value", self.model.value), ("list", self.model.lists), ("map", self.model.maps)):
-            found = list(getattr(self.subject, name)._table.entries)
+            found = list(getattr(self.subject, name).table.entries)
             in_memory = not self.kind.name.startswith("rocksdb")
             assert found == (list(expected) if in_memory else sorted(expected, key=KeyCodec().encode))
 
