@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"__main__"},
     {"cli", "rest", "dashboard"},
     {"execution", "testing", "state_processor", "events"},
-    {"datastream", "dataset", "gelly", "ml", "table", "cep", "pyflink"},
+    {"datastream", "dataset", "gelly", "ml", "table", "cep", "pyflink", "operators"},
     {"connectors"},
     {"plan"},
     {"runtime"},

@@ -63,6 +63,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "44_card_fraud": ("CE-05",),
     "45_abandoned_baskets": ("CE-03", "CE-05"),
     "46_rising_prices": ("CE-01",),
+    "47_own_operator": (),
 }
 ON_SPARK = "firesteel.master: local[2]\nspark.ui.enabled: false"
 
