@@ -66,7 +66,7 @@ class DataType:
         if self._nullable == nullable:
             return self
         other = copy.copy(self)
-        other._nullable = nullable
+        vars(other)["_nullable"] = nullable
         return other
 
     def nullable(self: _Self) -> _Self:
