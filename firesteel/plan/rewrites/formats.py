@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 from firesteel.common.typeinfo import RowTypeInfo
 from firesteel.errors import ProgramError
@@ -14,22 +14,9 @@ from firesteel.plan.graph import (
     PhysicalTransformation,
     SourceTransformation,
 )
+from firesteel.plan.rewrites.edges import ResolvedEdge
 from firesteel.runtime.batch import Format
 from firesteel.runtime.operator import Operator
-from firesteel.runtime.partitioners import KeyFields, Partitioning
-
-
-class _Edge(Protocol):
-    @property
-    def producer(self) -> PhysicalTransformation: ...
-    @property
-    def consumer(self) -> PhysicalTransformation: ...
-    @property
-    def input_index(self) -> int: ...
-    @property
-    def partitioning(self) -> Partitioning: ...
-    @property
-    def key_fields(self) -> KeyFields | None: ...
 
 
 class EdgeFormats:
@@ -41,7 +28,7 @@ class EdgeFormats:
     :ivar key_fields: By node id: the fields that the keys of its first input are made of.
     """
 
-    def __init__(self, nodes: Iterable[PhysicalTransformation], edges: Sequence[_Edge]) -> None:
+    def __init__(self, nodes: Iterable[PhysicalTransformation], edges: Sequence[ResolvedEdge]) -> None:
         self.takes: dict[int, Format] = {}
         self.gives: dict[int, Format] = {}
         self.key_fields = {
@@ -58,12 +45,12 @@ class EdgeFormats:
             self.takes[node.id] = same if takes is Format.EITHER else takes
             self.gives[node.id] = self.takes[node.id] if gives is Format.EITHER else gives
 
-    def of_edge(self, edge: _Edge) -> Format:
+    def of_edge(self, edge: ResolvedEdge) -> Format:
         """How records travel to another subtask: as they are given, if they can be routed like that."""
         gives = self.gives[edge.producer.id]
         return gives if edge.partitioning.carries_columns else Format.ROWS
 
-    def row_type(self, edge: _Edge, format: Format) -> RowTypeInfo | None:
+    def row_type(self, edge: ResolvedEdge, format: Format) -> RowTypeInfo | None:
         """The declared type of rows that have to become columns for the consumer; None if they have not."""
         if format is Format.COLUMNS or self.takes[edge.consumer.id] is Format.ROWS:
             return None
