@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from firesteel.execution.fencing import fencing_violation
-from firesteel.execution.host import LevelResult
+from firesteel.execution.results import Place, SubtaskDone
 from firesteel.runtime.subtask import SubtaskReport
 from tests.unit.plan.programs import word_count
 
@@ -15,23 +15,23 @@ PLAN = word_count(parallelism=2)
 (EDGE,) = PLAN.edges
 
 
-def epoch() -> list[LevelResult]:
+def done(level: int, index: int, attempt: str, report: SubtaskReport) -> SubtaskDone:
+    return SubtaskDone(level, index, attempt, report, Place("here", 1))
+
+
+def epoch() -> list[SubtaskDone]:
     """Results that fit together: each of two subtasks sends one chunk to each of the next level."""
     senders = [
-        LevelResult(0, index, f"try-{index}", SubtaskReport(0, index, sent={(EDGE.id, 0): 1, (EDGE.id, 1): 1}))
+        done(0, index, f"try-{index}", SubtaskReport(0, index, sent={(EDGE.id, 0): 1, (EDGE.id, 1): 1}))
         for index in range(2)
     ]
     received = {(EDGE.id, 0): ("try-0", 1), (EDGE.id, 1): ("try-1", 1)}
-    readers = [
-        LevelResult(1, index, f"read-{index}", SubtaskReport(1, index, received=dict(received))) for index in range(2)
-    ]
+    readers = [done(1, index, f"read-{index}", SubtaskReport(1, index, received=dict(received))) for index in range(2)]
     return senders + readers
 
 
-def report_of(results: list[LevelResult], place: int) -> SubtaskReport:
-    report = results[place].report
-    assert report is not None
-    return report
+def report_of(results: list[SubtaskDone], place: int) -> SubtaskReport:
+    return results[place].report
 
 
 def test_an_epoch_that_fits_together() -> None:
@@ -39,39 +39,39 @@ def test_an_epoch_that_fits_together() -> None:
 
 
 def test_an_epoch_in_which_nothing_was_sent() -> None:
-    quiet = [LevelResult(level, index, "1", SubtaskReport(level, index)) for level in (0, 1) for index in (0, 1)]
+    quiet = [done(level, index, "1", SubtaskReport(level, index)) for level in (0, 1) for index in (0, 1)]
     assert fencing_violation(PLAN, quiet) is None
 
 
-def lose_a_subtask(results: list[LevelResult]) -> None:
+def lose_a_subtask(results: list[SubtaskDone]) -> None:
     del results[3]
 
 
-def report_twice(results: list[LevelResult]) -> None:
+def report_twice(results: list[SubtaskDone]) -> None:
     results.append(results[0])
 
 
-def replace_a_subtask(results: list[LevelResult]) -> None:
+def replace_a_subtask(results: list[SubtaskDone]) -> None:
     results[3] = results[2]
 
 
-def read_another_attempt(results: list[LevelResult]) -> None:
+def read_another_attempt(results: list[SubtaskDone]) -> None:
     report_of(results, 3).received[EDGE.id, 1] = ("try-0-again", 1)
 
 
-def mix_attempts(results: list[LevelResult]) -> None:
+def mix_attempts(results: list[SubtaskDone]) -> None:
     report_of(results, 2).received[EDGE.id, 0] = ("several attempts", 1)
 
 
-def lose_a_chunk(results: list[LevelResult]) -> None:
+def lose_a_chunk(results: list[SubtaskDone]) -> None:
     report_of(results, 0).sent[EDGE.id, 1] = 2
 
 
-def get_a_chunk_twice(results: list[LevelResult]) -> None:
+def get_a_chunk_twice(results: list[SubtaskDone]) -> None:
     report_of(results, 2).received[EDGE.id, 0] = ("try-0", 2)
 
 
-def never_arrive(results: list[LevelResult]) -> None:
+def never_arrive(results: list[SubtaskDone]) -> None:
     del report_of(results, 3).received[EDGE.id, 0]
 
 
@@ -88,7 +88,7 @@ def never_arrive(results: list[LevelResult]) -> None:
         (never_arrive, "chunks were sent that nobody received"),
     ],
 )
-def test_what_does_not_fit_is_named(spoil: Callable[[list[LevelResult]], None], message: str) -> None:
+def test_what_does_not_fit_is_named(spoil: Callable[[list[SubtaskDone]], None], message: str) -> None:
     results = epoch()
     spoil(results)
     assert fencing_violation(PLAN, results) == message

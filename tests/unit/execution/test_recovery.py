@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from firesteel.errors import CheckpointError, StateMigrationError
-from firesteel.execution.host import LevelResult
 from firesteel.execution.recovery import (
     readable_checkpoints,
     refuse_incomplete,
@@ -15,12 +14,17 @@ from firesteel.execution.recovery import (
     refuse_misfit,
     unsafe_end,
 )
+from firesteel.execution.results import Place, SubtaskDone
 from firesteel.runtime.subtask import SubtaskReport
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles
 from tests.unit.plan.programs import word_count
 
 PLAN = word_count(parallelism=2)
 UIDS = [operator.info.uid for chain in PLAN.chains for operator in chain.operators]
+
+
+def done(level: int, index: int, attempt: str, report: SubtaskReport) -> SubtaskDone:
+    return SubtaskDone(level, index, attempt, report, Place("here", 1))
 
 
 def files(*names: str, stateful: bool = True) -> OperatorFiles:
@@ -86,7 +90,7 @@ def test_union_state_waits_until_all_subtasks_have_ended(ended: tuple[int, ...],
     chain = PLAN.chains[1]
     uid = chain.operators[0].info.uid
     results = [
-        LevelResult(
+        done(
             1,
             index,
             "1",
@@ -100,6 +104,6 @@ def test_union_state_waits_until_all_subtasks_have_ended(ended: tuple[int, ...],
 
 def test_without_union_state_subtasks_may_end_as_they_like() -> None:
     chain = PLAN.chains[1]
-    results = [LevelResult(1, index, "1", SubtaskReport(1, index)) for index in range(2)]
+    results = [done(1, index, "1", SubtaskReport(1, index)) for index in range(2)]
     results[0].report = SubtaskReport(1, 0, ended_chains=[chain.id])
     assert unsafe_end(PLAN, results) is None
