@@ -154,7 +154,7 @@ class CatalogBaseTable:
     def with_options(self, options: dict[str, str]) -> CatalogBaseTable:
         """The same with other options."""
         changed = self.copy()
-        changed._options = dict(options)
+        vars(changed)["_options"] = dict(options)
         return changed
 
     def copy(self) -> CatalogBaseTable:
