@@ -61,7 +61,7 @@ def _column(kind: TypeInformation, utc: bool, where: str) -> Column:
     if isinstance(kind, PrimitiveArrayTypeInfo) and kind == Types.PRIMITIVE_ARRAY(Types.BYTE()):
         return pa.binary(), bytes, None
     if isinstance(kind, (ListTypeInfo, ObjectArrayTypeInfo, BasicArrayTypeInfo, PrimitiveArrayTypeInfo)):
-        element, there, back = _column(kind._element_type, utc, f"{where}[]")
+        element, there, back = _column(kind.element_type, utc, f"{where}[]")
         return pa.list_(element), each(there), each(back)
     if isinstance(kind, MapTypeInfo):
         return _map_column(kind, utc, where)
