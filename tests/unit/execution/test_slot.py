@@ -24,13 +24,13 @@ from firesteel.state import codec
 from tests.unit.plan.programs import word_count
 
 PROGRAM = """
-import socket, sys
+import os, socket, sys
 from firesteel.execution.spark.slot import run_slot
 listener = socket.socket(socket.AF_UNIX)
 listener.bind(sys.argv[1])
 listener.listen()
 print("ready", flush=True)
-run_slot(listener, b"secret", int(sys.argv[2]), 0)
+run_slot(listener, b"secret", int(sys.argv[2]), 0, os.path.dirname(sys.argv[1]))
 """
 
 
