@@ -75,6 +75,8 @@ def _greatest(one: Any, other: Any) -> Any:
     return other if one is None else one if other is None else max(one, other)
 
 
+# How Arrow makes one part of several.
+_AGAIN = {"sum": "sum", "count": "sum", "min": "min", "max": "max"}
 # What is kept per key for each kind of total: Arrow's aggregations of a batch, and how two of each become one.
 _PARTS: dict[str, list[tuple[str, Callable[[Any, Any], Any]]]] = {
     "sum": [("sum", _add)],
@@ -86,7 +88,7 @@ _PARTS: dict[str, list[tuple[str, Callable[[Any, Any], Any]]]] = {
 
 
 class AggregateColumns(KeyedColumnOperator):
-    """Totals per key of a stream keyed by fields, as a changelog: for each batch one change of each key in it.
+    """Totals per key of a stream keyed by fields, as a changelog: for each epoch one change of each key in it.
 
     The columns of the result are those of the key, then the totals. The first result of a key is an insertion, every
     later one an update (``+U``), with the result that it replaces before it (``-U``) if ``with_old_values``. In BATCH
@@ -101,6 +103,8 @@ class AggregateColumns(KeyedColumnOperator):
         self._totals = list(totals)
         self._with_old_values = with_old_values
         self._merge = [merge for each in self._totals for _, merge in _PARTS[each.kind]]
+        self._waiting: list[Any] = []
+        """Batches of this epoch with one record per key: its columns, then the parts of the totals."""
         self._schema: Any = None
         """The columns of the results: known when a batch has come."""
 
@@ -120,15 +124,30 @@ class AggregateColumns(KeyedColumnOperator):
                 self._schema = pa.ipc.read_schema(pa.py_buffer(state["schema"]))
 
     def process(self, batch: ColumnBatch) -> None:
-        """Add a batch to the totals of its keys, and emit what has changed."""
+        """Group a batch by key. State is looked at when the epoch ends: once for each key."""
         groups = self._grouped(batch)
-        keys = python_keys(groups.columns[: len(self.keyed_by.fields)], self.keyed_by.single)
+        if self._waiting and not self._waiting[-1].schema.equals(groups.schema):
+            self._add_to_state()
+        self._waiting.append(groups)
+        if sum(map(len, self._waiting)) > 2 * COLUMN_FACTOR * self.context.batch_records:
+            self._waiting = [self._together()]
+
+    def end_epoch(self) -> None:
+        """Emit what has changed."""
+        self._add_to_state()
+
+    def _add_to_state(self) -> None:
+        if not self._waiting:
+            return
+        groups = self._together()
+        self._waiting = []
+        width = len(self.keyed_by.fields)
+        keys = python_keys(groups.columns[:width], self.keyed_by.single)
         self.begin_keys(keys)
         entries, merges = self._table.batch_entries, self._merge
-        parts = [python_values(column) for column in groups.columns[len(self.keyed_by.fields) :]]
         before: list[Any] = []
         after: list[Any] = []
-        for key, new in zip(keys, zip(*parts)):
+        for key, new in zip(keys, zip(*map(_plain, groups.columns[width:]))):
             old = entries.get(key)
             if old is not None:
                 new = tuple([merge(one, other) for merge, one, other in zip(merges, old, new)])
@@ -141,6 +160,7 @@ class AggregateColumns(KeyedColumnOperator):
 
     def finish(self) -> None:
         """In BATCH mode: all totals are final."""
+        self._add_to_state()
         if not self.context.batch_mode or self._schema is None:
             return
         keys, entries = list(self._table.entries), self._table.entries
@@ -169,14 +189,24 @@ class AggregateColumns(KeyedColumnOperator):
         table = pa.Table.from_arrays(columns, names=[*names, *(name for name, _ in wanted)])
         self._schema = self._schema_of(batch, keys)
         try:
-            grouped = table.group_by(names, use_threads=False).aggregate(wanted).combine_chunks()
+            return _per_key(table, names, wanted)
         except pa.ArrowNotImplementedError as error:
             raise TypeMismatchError(
                 f"these columns cannot be aggregated per key: {error}. Keys and values of totals are numbers, texts, "
                 "dates and the like"
             ) from error
-        ordered = [*names, *(f"{name}_{part}" for name, part in wanted)]
-        return grouped.select(ordered).to_batches()[0]
+
+    def _together(self) -> Any:
+        """The batches that wait, as one with one record per key."""
+        if len(self._waiting) == 1:
+            return self._waiting[0]
+        table = pa.Table.from_batches(self._waiting)
+        names = table.column_names[: len(self.keyed_by.fields)]
+        parts = [part for each in self._totals for part, _ in _PARTS[each.kind]]
+        columns = [_safe_to_add(table[name].combine_chunks()) for name in table.column_names[len(names) :]]
+        table = pa.Table.from_arrays([*table.select(names).columns, *columns], names=table.column_names)
+        wanted = [(name, _AGAIN[part]) for name, part in zip(table.column_names[len(names) :], parts)]
+        return _per_key(table, names, wanted)
 
     def _column_of(self, total: Total, batch: ColumnBatch) -> Any:
         if total.column is None:
@@ -220,6 +250,21 @@ class AggregateColumns(KeyedColumnOperator):
                 values = [None if not count else amount / count for amount, count in zip(values, next(by_part))]
             columns.append(_array(total, values, field.type))
         return ColumnBatch(pa.RecordBatch.from_arrays(columns, schema=self._schema))
+
+
+def _per_key(table: Any, keys: list[str], wanted: list[tuple[str, str]]) -> Any:
+    """One record per key: the key's columns, then the aggregations, under the names that they had."""
+    grouped = table.group_by(keys, use_threads=False).aggregate(wanted).combine_chunks()
+    grouped = grouped.select([*keys, *(f"{name}_{part}" for name, part in wanted)])
+    return grouped.rename_columns([*keys, *(name for name, _ in wanted)]).to_batches()[0]
+
+
+def _plain(column: Any) -> list[Any]:
+    """The parts of all keys. Whole numbers that were added as decimals, to be safe, are whole numbers again."""
+    values = python_values(column)
+    if pa.types.is_decimal(column.type) and column.type.scale == 0:
+        return [None if value is None else int(value) for value in values]
+    return values
 
 
 def _array(total: Total, values: Sequence[Any], kind: Any) -> Any:
