@@ -132,6 +132,10 @@ class AggregateColumns(KeyedColumnOperator):
         if sum(map(len, self._waiting)) > 2 * COLUMN_FACTOR * self.context.batch_records:
             self._waiting = [self._together()]
 
+    def settle(self) -> None:
+        """Emit what has changed, where an epoch is long."""
+        self._add_to_state()
+
     def end_epoch(self) -> None:
         """Emit what has changed."""
         self._add_to_state()
