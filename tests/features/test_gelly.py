@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import networkx as nx
 import pytest
+from networkx.algorithms.link_analysis.pagerank_alg import _pagerank_python
 
 from firesteel.dataset import ConvergenceCriterion, DataSet, ExecutionEnvironment, LongSumAggregator
 from firesteel.errors import ConfigurationError, JobFailedError, MalformedRecordError
@@ -38,6 +40,7 @@ from firesteel.gelly.generator import (
     SingletonEdgeGraph,
     StarGraph,
 )
+from firesteel.gelly.library import ConnectedComponents, GSASingleSourceShortestPaths, PageRank, TriangleListing
 from firesteel.gelly.pregel import ComputeFunction, MessageCombiner, VertexCentricConfiguration
 from tests.features.executors import MakeBatchEnv, on_both, on_each
 
@@ -447,6 +450,77 @@ def test_a_gather_sum_apply_iteration(env: ExecutionEnvironment) -> None:
     one, three = 1 + 100 + 1000, 100 + 32 + 1000
     expected = {1: one + three + 1000 + 1, 2: 10, 3: three + 2 * one + 1000 + 1}
     assert dict(result.get_vertices().collect()) == expected
+
+
+class WhereItIs(ComputeFunction):
+    """The number of tasks, and the lengths of the walks that have come to a vertex."""
+
+    def compute(self, vertex: Vertex, messages: Iterable[Any]) -> None:
+        tasks = self.get_runtime_context().get_number_of_parallel_subtasks()
+        self.set_new_vertex_value((tasks, sorted(messages)))
+        if self.get_superstep_number() < 3:
+            for edge in self.get_edges():
+                self.send_message_to(edge.target, self.get_superstep_number() + edge.value)
+
+
+def test_edges_that_do_not_fit_into_memory_are_divided_among_more_tasks(make_batch_env: MakeBatchEnv) -> None:
+    edges = [(number, number * step % 97, step) for number in range(97) for step in (2, 3)]
+    found = []
+    for memory in ("1 mb", "300 bytes"):
+        graph = Graph.from_collection(edges, make_batch_env(2, {"firesteel.dataset.memory": memory}))
+        result = graph.run_vertex_centric_iteration(WhereItIs(), None, 9).get_vertices()
+        spread = result.map_partition(lambda records: [list(records)]).collect()
+        assert len(spread) == 2 and all(spread)
+        values = {vertex.id: vertex.value for part in spread for vertex in part}
+        found.append(({tasks for tasks, _ in values.values()}, {key: walks for key, (_, walks) in values.items()}))
+    (few, expected), (many, divided) = found
+    assert few == {2} and min(many) > 2
+    assert divided == expected and all(len(walks) == 2 for walks in expected.values())
+
+
+class Begun(spargel.ScatterFunction):
+    """Counts its supersteps: each is begun once per task, whether or not there is something to send in it."""
+
+    def pre_superstep(self) -> None:
+        self.get_runtime_context().get_int_counter("begun").add(1)
+
+    def send_messages(self, vertex: Vertex) -> None:
+        self.send_message_to_all_neighbors(vertex.value)
+
+
+class Larger(spargel.GatherFunction):
+    def update_vertex(self, vertex: Vertex, messages: Iterable[Any]) -> None:
+        if max(messages) > vertex.value:
+            self.set_new_vertex_value(max(messages))
+
+
+def test_a_superstep_that_does_not_take_place_is_not_begun(env: ExecutionEnvironment) -> None:
+    graph = Graph.from_collection([(1, 5), (2, 0), (3, 0)], [(1, 2), (2, 3), (3, 1)], env)
+    result = graph.run_scatter_gather_iteration(Begun(), Larger(), 10)
+    assert dict(result.get_vertices().collect()) == {1: 5, 2: 5, 3: 5}
+    last = env.get_last_job_execution_result()
+    # 5 comes to 2, then to 3, then back to 1, which does not change: three supersteps in two tasks
+    assert last is not None and last.get_accumulator_result("begun") == 3 * 2
+
+
+@pytest.mark.feature("GE-03")
+@pytest.mark.parametrize("executor", ["spark"], indirect=True)
+def test_algorithms_of_all_kinds_on_spark(make_batch_env: MakeBatchEnv) -> None:
+    plain = nx.gnp_random_graph(40, 0.06, seed=1)
+    graph = Graph.from_networkx(plain, make_batch_env(4), weight="weight").map_vertices(lambda vertex: vertex.id)
+    components = {vertex: min(part) for part in nx.connected_components(plain) for vertex in part}
+    steps = nx.single_source_shortest_path_length(plain, 0)
+    found = collected(
+        graph.run(ConnectedComponents(50)),
+        graph.run(GSASingleSourceShortestPaths(0, 50)),
+        graph.run(PageRank(0.2, 9)),
+        graph.run(TriangleListing()),
+    )
+    assert dict(found[0]) == components and len(set(components.values())) > 1
+    assert dict(found[1]) == {vertex: steps.get(vertex, math.inf) for vertex in plain}
+    expected = _pagerank_python(plain.to_directed(), alpha=0.2, weight=None, tol=1e-12)
+    assert dict(found[2]) == pytest.approx(expected, abs=1e-6)
+    assert len(found[3]) == sum(nx.triangles(plain).values()) // 3
 
 
 # --- generated graphs -------------------------------------------------------------------------------

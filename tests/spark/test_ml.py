@@ -130,18 +130,18 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
         "out",
     ),
     "logistic regression": (
-        lambda: LogisticRegression().set_reg(0.01).set_elastic_net(0.5),
-        lambda: spark_classification.LogisticRegression(regParam=0.01, elasticNetParam=0.5, maxIter=20),
+        lambda: LogisticRegression().set_reg(0.01).set_elastic_net(0.5).set_max_iter(3),
+        lambda: spark_classification.LogisticRegression(regParam=0.01, elasticNetParam=0.5, maxIter=3),
         "prediction",
     ),
     "multinomial logistic regression": (
-        lambda: LogisticRegression().set_multi_class("multinomial"),
-        lambda: spark_classification.LogisticRegression(family="multinomial", maxIter=20),
+        lambda: LogisticRegression().set_multi_class("multinomial").set_max_iter(3),
+        lambda: spark_classification.LogisticRegression(family="multinomial", maxIter=3),
         "prediction",
     ),
     "linear SVC": (
-        lambda: LinearSVC().set_reg(0.01),
-        lambda: spark_classification.LinearSVC(regParam=0.01, maxIter=20),
+        lambda: LinearSVC().set_reg(0.01).set_max_iter(3),
+        lambda: spark_classification.LinearSVC(regParam=0.01, maxIter=3),
         "prediction",
     ),
     "gaussian naive Bayes": (
@@ -155,8 +155,8 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[], Any], str]] = {
         "prediction",
     ),
     "k-means": (
-        lambda: KMeans().set_k(3).set_seed(1),
-        lambda: spark_clustering.KMeans(k=3, seed=1, initMode="random", tol=1e-6),
+        lambda: KMeans().set_k(3).set_seed(1).set_max_iter(3),
+        lambda: spark_clustering.KMeans(k=3, seed=1, initMode="random", tol=1e-6, maxIter=3),
         "prediction",
     ),
 }
@@ -180,7 +180,7 @@ def test_a_stage_does_what_mllib_does_and_so_does_what_is_loaded(name: str, tabl
 @pytest.mark.feature("ML-01")
 def test_scaler_and_logistic_regression_in_a_pipeline(table: DataFrame, tmp_path: Path) -> None:
     scaler = io(StandardScaler())
-    classifier = LogisticRegression().set_features_col("out")
+    classifier = LogisticRegression().set_features_col("out").set_max_iter(5)
     pipeline = Pipeline([scaler, classifier])
     pipeline.save(str(tmp_path / "pipeline"))
     model = Pipeline.load(str(tmp_path / "pipeline")).fit(table)
@@ -261,7 +261,7 @@ def test_model_data_is_a_table_and_another_model_takes_it_over(table: DataFrame)
 def test_a_graph_learns_from_one_table_and_predicts_another(table: DataFrame, tmp_path: Path) -> None:
     builder = GraphBuilder()
     training, serving = builder.create_table_id(), builder.create_table_id()
-    scaler, classifier = io(StandardScaler()), LogisticRegression().set_features_col("out")
+    scaler, classifier = io(StandardScaler()), LogisticRegression().set_features_col("out").set_max_iter(3)
     scaled_serving = builder.add_estimator(scaler, training, model_inputs=[serving])[0]
     scaled_training = builder.add_estimator(io(MinMaxScaler()), training)[0]
     predicted = builder.add_estimator(classifier, scaled_training, model_inputs=[scaled_serving])[0]
@@ -282,10 +282,15 @@ def test_a_graph_learns_from_one_table_and_predicts_another(table: DataFrame, tm
     assert loaded.get_model_data()[0].first() == expected
 
 
+@pytest.fixture(scope="module")
+def predicted(table: DataFrame) -> DataFrame:
+    [made] = LogisticRegression().set_max_iter(5).fit(table).transform(table)
+    return made.cache()
+
+
 @pytest.mark.parametrize("raw", ["raw_prediction", "number"])
-def test_two_classes_are_evaluated(raw: str, table: DataFrame) -> None:
+def test_two_classes_are_evaluated(raw: str, predicted: DataFrame) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
-    [predicted] = LogisticRegression().fit(table).transform(table)
     evaluator = BinaryClassificationEvaluator().set_raw_prediction_col(raw)
     evaluator.set_metrics_names("areaUnderROC", "areaUnderPR", "areaUnderLorenz", "ks")
     [result] = evaluator.transform(predicted)
@@ -301,9 +306,8 @@ def test_two_classes_are_evaluated(raw: str, table: DataFrame) -> None:
     assert values["areaUnderPR"] == pytest.approx(theirs.evaluate(predicted))
 
 
-def test_classes_numbers_and_clusters_are_evaluated(table: DataFrame) -> None:
+def test_classes_numbers_and_clusters_are_evaluated(table: DataFrame, predicted: DataFrame) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
-    [predicted] = LogisticRegression().fit(table).transform(table)
     labels, guesses = column(predicted, "label"), column(predicted, "prediction")
     assert MulticlassClassificationEvaluator().evaluate(predicted) == {
         "accuracy": pytest.approx(metrics.accuracy_score(labels, guesses)),
@@ -312,7 +316,7 @@ def test_classes_numbers_and_clusters_are_evaluated(table: DataFrame) -> None:
     evaluator = RegressionEvaluator().set_label_col("target").set_prediction_col("number").set_metrics_names("mae")
     expected = metrics.mean_absolute_error(column(table, "target"), column(table, "number"))
     assert evaluator.evaluate(table) == {"mae": pytest.approx(expected)}
-    [clustered] = KMeans().set_seed(3).fit(table).transform(table)
+    [clustered] = KMeans().set_seed(3).set_max_iter(3).fit(table).transform(table)
     expected = metrics.silhouette_score(
         column(table, "features"), column(clustered, "prediction"), metric="sqeuclidean"
     )

@@ -223,14 +223,6 @@ def takes_collector(call: Callable[..., Any], arity: int) -> bool:
     return required is not None and required == arity + 1
 
 
-def batch_of_keys(selector: KeySelector) -> Callable[[Sequence[Any]], list[Any]]:
-    """A function from a batch of records to their keys, as fast as the kind of selector allows."""
-    call = bound_call(selector, "get_key")
-    if isinstance(call, Field):
-        return call.many
-    return lambda values: list(map(call, values))
-
-
 def as_map_function(func: Any, where: str = "map") -> MapFunction:
     """A :class:`MapFunction` out of one, or out of a callable from record to record."""
     return _one(func, where, MapFunction, _PlainMap, "map", 1, "a function of one record")

@@ -48,13 +48,6 @@ class Field:
             getter = self.getter_for(record)
         return getter(record)
 
-    def many(self, records: Sequence[Any]) -> list[Any]:
-        """The values of the field in a batch of records."""
-        kinds = set(map(type, records))
-        if len(kinds) == 1:
-            return list(map(self.getter_for(records[0]), records))
-        return [self(record) for record in records]
-
     def getter_for(self, record: Any) -> Getter:
         """The fastest way to read the field of records of this type."""
         kind = record.__class__

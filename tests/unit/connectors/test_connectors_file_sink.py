@@ -409,6 +409,15 @@ def test_a_file_rolls_by_size(tmp_path: Path) -> None:
     assert sorted(visible(tmp_path).values()) == ["ab\nc\n", "d\ne\n"]
 
 
+def test_a_file_of_just_its_size_takes_one_more_record(tmp_path: Path) -> None:
+    """As in Flink: a file rolls when it is larger than its size, not when it has reached it."""
+    sink = rows(tmp_path).with_rolling_policy(RollingPolicy.default_rolling_policy(part_size=4)).build()
+    writer = open_writer(sink)
+    write(writer, ["abc", "d", "e"])
+    sink.create_committer().commit(requests(prepare(writer)[0]))
+    assert sorted(visible(tmp_path).values()) == ["abc\nd\n", "e\n"]
+
+
 def test_a_file_rolls_by_age_and_by_silence(tmp_path: Path) -> None:
     policy = RollingPolicy.default_rolling_policy(rollover_interval=100, inactivity_interval=50)
     sink = rows(tmp_path).with_rolling_policy(policy).with_bucket_check_interval(10).build()

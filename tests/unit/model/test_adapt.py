@@ -118,7 +118,6 @@ def test_keys_by_field_position_function_and_selector(key, record, expected):
     selector = adapt.as_key_selector(key)
     assert isinstance(selector, functions.KeySelector)
     assert selector.get_key(record) == expected
-    assert adapt.batch_of_keys(selector)([record, record]) == [expected, expected]
 
 
 def test_field_selectors_can_be_pickled():
