@@ -7,6 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, TypeVar
@@ -56,7 +57,9 @@ class _Helper:
         """Do something in the thread."""
         if self._thread is None:
             # A daemon: something that waits for ever must not keep the program from ending.
-            self._thread = threading.Thread(target=self._loop, name=f"firesteel-{self._name}", daemon=True)
+            own = copy_context()  # what the job's thread has been told, such as how it reaches S3
+            self._thread = threading.Thread(target=own.run, args=(self._loop,), daemon=True)
+            self._thread.name = f"firesteel-{self._name}"
             self._thread.start()
         self._work.put((self._run, work, then))
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import IO
 
 from firesteel.errors import CheckpointError
@@ -145,7 +146,7 @@ class DirectoryLock:
         """Renew a lease in the background until :meth:`release`, however long epochs take."""
         if self._handle is None:
             self._renewer = threading.Thread(
-                target=self._keep_renewing, args=(clock,), name="firesteel-lease", daemon=True
+                target=copy_context().run, args=(self._keep_renewing, clock), name="firesteel-lease", daemon=True
             )
             self._renewer.start()
 

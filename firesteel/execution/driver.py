@@ -109,8 +109,8 @@ class JobDriver:
         clock: Callable[[], int] | None = None,
     ) -> None:
         configuration = plan.configuration
-        use_s3(s3_access(configuration))
         self._plan = plan
+        self._use_own_settings()
         self._cluster = cluster
         self._job = job
         self._driver_sinks = driver_sinks
@@ -121,7 +121,6 @@ class JobDriver:
         self._budget = EpochBudget.of(configuration)
         self._progress = ProgressLine.wanted(configuration.get(PROGRESS))
         restarts = restart_strategy_of(configuration).new_policy()
-        codec.register_serializers(plan.serializers)  # collected records are unpacked here
         self._coordinators = Coordinators(plan, self._services(restarts is not None))
         self._machine = JobMachine(self._rules(), restarts)
         self._next_timer: int | None = None
@@ -190,9 +189,15 @@ class JobDriver:
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
+    def _use_own_settings(self) -> None:
+        """In this thread: other jobs of the process have theirs."""
+        use_s3(s3_access(self._plan.configuration))
+        codec.register_serializers(self._plan.serializers)  # collected records are unpacked here
+
     def run(self) -> None:
         """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
         self._started = time.monotonic()
+        self._use_own_settings()
         try:
             self._warn_about_guarantees()
             self._reporter.described(self._checkpoints.settings)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -27,12 +28,20 @@ class S3Access:
 
 
 _s3 = S3Access()
+_s3_of_job: ContextVar[S3Access | None] = ContextVar("s3 of the job", default=None)
+"""In the threads of a job; a driver may have several jobs, each with an access of its own."""
 
 
 def use_s3(access: S3Access) -> None:
-    """Reach S3 in this way from now on, in this process."""
+    """Reach S3 in this way from now on: in this thread, and in those of the process that were not told otherwise."""
     global _s3
     _s3 = access
+    _s3_of_job.set(access)
+
+
+def s3_in_use() -> S3Access:
+    """How S3 is reached from here."""
+    return _s3_of_job.get() or _s3
 
 
 def local_path(uri: str) -> str | None:
@@ -86,7 +95,7 @@ def _hint(scheme: str) -> str:
 def _s3_file_system(uri: str) -> tuple[Any, str]:
     from pyarrow import fs
 
-    access, environment = _s3, os.environ
+    access, environment = s3_in_use(), os.environ
     endpoint = access.endpoint or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
     if not endpoint and access == S3Access():
         system, path = fs.FileSystem.from_uri(uri)

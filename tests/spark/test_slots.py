@@ -69,7 +69,7 @@ def test_credentials_of_one_job_are_not_those_of_another(spark: Any) -> None:
     def access(_: int) -> str | None:
         from firesteel.state import file_systems
 
-        return file_systems._s3.access_key
+        return file_systems.s3_in_use().access_key
 
     mine = {"s3.access-key": "mine", "s3.secret-key": "secret"}
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(mine), spark=spark)

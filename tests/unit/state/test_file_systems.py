@@ -8,8 +8,10 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -17,9 +19,10 @@ import pytest
 from firesteel.common import Configuration
 from firesteel.connectors.files.storage import check_path
 from firesteel.errors import CheckpointError, ConfigurationError
+from firesteel.execution.coordinators import _Helper
 from firesteel.execution.directory_lock import _LEASE_MS, DirectoryLock, DirectoryLostError
 from firesteel.execution.worker_plan import s3_access
-from firesteel.state.file_systems import S3Access, arrow_file_system, local_path, use_s3
+from firesteel.state.file_systems import S3Access, arrow_file_system, local_path, s3_in_use, use_s3
 from firesteel.state.filesystem import FileStore, file_store
 from firesteel.testing import ManualClock
 from tests.written_files import note_syncs
@@ -207,3 +210,34 @@ def test_a_path_on_s3_is_checked_without_asking_s3(monkeypatch: pytest.MonkeyPat
         check_path("s3://")
     with pytest.raises(ConfigurationError, match="'nowhere'"):
         check_path("nowhere://a")
+
+
+def test_jobs_in_one_process_reach_s3_each_in_its_own_way() -> None:
+    both_told = threading.Barrier(2)
+    seen: dict[str, str | None] = {}
+
+    def job(key: str) -> None:
+        use_s3(S3Access(access_key=key, secret_key="secret"))
+        both_told.wait(10)
+        seen[key] = s3_in_use().access_key
+
+    jobs = [threading.Thread(target=job, args=(key,)) for key in ("mine", "yours")]
+    for each in jobs:
+        each.start()
+    for each in jobs:
+        each.join()
+    assert seen == {"mine": "mine", "yours": "yours"}
+
+
+def test_the_threads_of_a_job_reach_s3_as_it_does() -> None:
+    use_s3(S3Access(endpoint="http://mine"))
+    aside = _Helper("aside", lambda: None)
+    found: SimpleQueue[str | None] = SimpleQueue()
+    told = threading.Event()
+    aside.call(lambda: told.wait(10) and found.put(s3_in_use().endpoint), lambda result, error: None)
+    other = threading.Thread(target=lambda: use_s3(S3Access(endpoint="http://other")))
+    other.start()
+    other.join()
+    told.set()
+    assert found.get(timeout=10) == "http://mine"
+    aside.close()
