@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import sys
 import threading
 import time
@@ -71,6 +72,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.sparkContext.setLogLevel("ERROR")
     yield session
     session.stop()
+
+
+def pytest_configure() -> None:
+    # Jobs leave a handler alone that is there. Their own raises SystemExit, which pytest and hypothesis take for the
+    # failure of one test, and go on.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _end_the_run)
+
+
+def _end_the_run(number: int, frame: object) -> NoReturn:
+    raise KeyboardInterrupt("the tests were told to end by SIGTERM")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

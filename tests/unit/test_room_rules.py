@@ -1,10 +1,14 @@
-"""The rules of this room hold: no sleeping, no Spark."""
+"""The rules of this room hold: no sleeping, no Spark. And the tests end when they are told to."""
 
 from __future__ import annotations
 
+import os
+import signal
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def test_sleeping_raises() -> None:
@@ -19,3 +23,16 @@ def test_starting_spark_raises() -> None:
     for start in (SparkContext, SparkContext.getOrCreate, SparkSession.builder.getOrCreate):
         with pytest.raises(AssertionError, match="without Spark"):
             start()
+
+
+def test_sigterm_ends_the_tests_while_hypothesis_looks_for_examples() -> None:
+    runs = []
+
+    @given(st.integers())
+    def told_to_end(number: int) -> None:
+        runs.append(number)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    with pytest.raises(KeyboardInterrupt, match="SIGTERM"):
+        told_to_end()
+    assert len(runs) == 1
