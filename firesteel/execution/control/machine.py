@@ -115,7 +115,8 @@ class JobMachine:
         self._agenda: list[Step] = []
         self._closing: list[Instruction] = []
         self._outcome: Outcome | None = None
-        self._story: deque[str] = deque(maxlen=_LONGEST_STORY)
+        self._story: deque[tuple[Phase, Event, Phase, list[Instruction]]] = deque(maxlen=_LONGEST_STORY)
+        """The last events: where the machine was, what happened, where it went, what it said."""
 
     # ---- the door ------------------------------------------------------------------------------------------------
 
@@ -126,15 +127,18 @@ class JobMachine:
         if handler is None:
             raise MachineError(f"{_brief(event)} cannot happen while the job is {self.phase.value}.\n{self.story()}")
         instructions = handler(self, event)
-        told = ", ".join(_brief(each) for each in instructions)
-        self._story.append(f"{event.at}: {before.value}: {_brief(event)} -> {self.phase.value}: {told}")
+        self._story.append((before, event, self.phase, instructions))
         if VALIDATE:
             self.check(instructions)
         return instructions
 
     def story(self) -> str:
         """How it came to where it is: the last events, each with what followed from it."""
-        return "\n".join(self._story) or "nothing has happened yet"
+        lines = [
+            f"{event.at}: {before.value}: {_brief(event)} -> {after.value}: {', '.join(map(_brief, told))}"
+            for before, event, after, told in self._story
+        ]
+        return "\n".join(lines) or "nothing has happened yet"
 
     def check(self, instructions: list[Instruction]) -> None:
         """Raise :class:`MachineError` if a rule does not hold."""
