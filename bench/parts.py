@@ -16,6 +16,7 @@ from bench import (
     columns,
     curves,
     curves_page,
+    exchanges,
     graphs,
     latency,
     parts_page,
@@ -180,6 +181,7 @@ PARTS = {
     "batch": Part(batch.measure, write_page=batch.write_page),
     "graphs": Part(graphs.measure, write_page=graphs.write_page),
     "columns": Part(columns.measure, write_page=columns.write_page),
+    "exchanges": Part(exchanges.measure, write_page=exchanges.write_page),
     "cep": Part(cep.measure, write_page=cep.write_page),
     "curves": Part(curves.measure, repetitions=1, write_page=curves_page.write_page),
 }
