@@ -53,9 +53,21 @@ class InProcessCluster:
         try:
             return self._run_levels(order) if self._exchange is None else self._exchange.run_epoch(order)
         finally:
-            thread, self._thread = self._thread, None
+            self._leave()
+
+    def _leave(self) -> None:
+        """From here on nobody interrupts; what was sent before arrives now and is forgotten.
+
+        It is not taken back, though Python could: CPython then looks for it for ever, at every call and every turn
+        of a loop, and a profiler makes that a loop without end.
+        """
+        try:
             with self._lock:
-                _raise_in(thread, None)
+                self._thread = None
+            for _ in range(100):  # an interrupt arrives at the turn of a loop
+                pass
+        except Interrupted:
+            self._thread = None
 
     def interrupt(self) -> None:
         """Interrupt the function that runs now. One that waits for something notices when it has come."""
@@ -96,10 +108,9 @@ class InProcessCluster:
             self._archives.close()
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Have Python raise an error in another thread as soon as that runs; None takes it back."""
-    what = ctypes.py_object() if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), what)
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Have Python raise an error in another thread as soon as that runs."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def driver_results(rows: list[ChunkRow]) -> list[LevelResult]:
