@@ -19,3 +19,6 @@ INFIX = {
     **dict.fromkeys(("CONTAINS", "OVERLAPS", "EQUALS", "PRECEDES", "SUCCEEDS"), COMPARISON),
 }
 PREFIXES = {"+": SIGN, "-": SIGN, "NOT": NOT, "EXISTS": ADD, "UNIQUE": ADD}
+
+# INTERSECT binds more strongly than the others.
+SET_OPERATORS = {"UNION": 1, "EXCEPT": 1, "INTERSECT": 2}

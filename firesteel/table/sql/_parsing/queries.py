@@ -35,9 +35,7 @@ from firesteel.table.sql.nodes.queries import (
     Values,
     With,
 )
-
-# INTERSECT binds more strongly than the others.
-_SET_OPERATORS = {"UNION": 1, "EXCEPT": 1, "INTERSECT": 2}
+from firesteel.table.sql.operators import SET_OPERATORS
 
 
 class QueryParser(JsonCallParser):
@@ -86,14 +84,14 @@ class QueryParser(JsonCallParser):
 
     def set_operations(self, left: Query, context: Context, start: Position, minimum: int = 1) -> Query:
         """What follows a query: UNION and the like."""
-        while self.at(*_SET_OPERATORS) and _SET_OPERATORS[self.token.text] >= minimum:
+        while self.at(*SET_OPERATORS) and SET_OPERATORS[self.token.text] >= minimum:
             self._no_bare_query(context)
             operator = self.next().text
             everything = self.at("ALL")
             self.accept("ALL", "DISTINCT")
             begin = self.token.pos
             right = self._leaf_query()
-            right = self.set_operations(right, Context.QUERY, begin, _SET_OPERATORS[operator] + 1)
+            right = self.set_operations(right, Context.QUERY, begin, SET_OPERATORS[operator] + 1)
             left = SetOperation(operator, left, right, everything, pos=self.since(start))
         if self.is_word(self.token, "MINUS"):
             raise self.error("Flink's SQL has no MINUS, it is written EXCEPT")

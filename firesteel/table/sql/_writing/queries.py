@@ -44,6 +44,7 @@ from firesteel.table.sql.nodes.queries import (
     Values,
     With,
 )
+from firesteel.table.sql.operators import SET_OPERATORS
 
 
 def write_hints(hints: Iterable[Hint]) -> str | None:
@@ -131,12 +132,19 @@ def _explicit_table(node: ExplicitTable) -> str:
 
 @writes(SetOperation)
 def _set_operation(node: SetOperation) -> str:
-    operator = f"{node.operator} ALL" if node.all else node.operator
-    return f"{_combined(node.left)} {operator} {_combined(node.right)}"
+    # As with operators, a long chain is written without a call for each of its links.
+    precedence = SET_OPERATORS[node.operator]
+    tail: list[str] = []
+    left: Query = node
+    while isinstance(left, SetOperation) and SET_OPERATORS[left.operator] == precedence:
+        tail.append(f"{left.operator} {'ALL ' if left.all else ''}{_combined(left.right, precedence + 1)}")
+        left = left.left
+    return " ".join([_combined(left, precedence), *reversed(tail)])
 
 
-def _combined(node: Query) -> str:
-    return f"({write(node)})" if isinstance(node, (SetOperation, With, OrderedQuery)) else write(node)
+def _combined(node: Query, minimum: int) -> str:
+    loose = isinstance(node, SetOperation) and SET_OPERATORS[node.operator] < minimum
+    return f"({write(node)})" if loose or isinstance(node, (With, OrderedQuery)) else write(node)
 
 
 @writes(CommonTable)

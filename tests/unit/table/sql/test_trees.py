@@ -158,6 +158,13 @@ def test_set_operations_bind_as_in_flink() -> None:
     assert left == parse_statement("(SELECT 1 UNION (SELECT 2 INTERSECT SELECT 3)) EXCEPT SELECT 4")
 
 
+def test_set_operations_are_written_with_few_parentheses_however_many_there_are() -> None:
+    text = "SELECT 1 UNION SELECT 2 INTERSECT ALL SELECT 3 EXCEPT (SELECT 4 UNION SELECT 5)"
+    assert unparse(parse_statement(text)) == text
+    long = " UNION ALL ".join(f"SELECT {number}" for number in range(2000))
+    assert unparse(parse_statement(long)) == long
+
+
 def test_parameters_are_numbered() -> None:
     found = parse_expression("? + f(?)")
     assert isinstance(found, expressions.Infix)
