@@ -33,7 +33,7 @@ test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS
 	@$(MAKE) test-direct
 
 test-direct: setup ## run features, transcripts and properties with direct exchange
-	@FIRESTEEL_TEST_EXCHANGE=direct $(PY) -m pytest tests/features tests/transcripts tests/properties tests/pyflink $(ARGS)
+	@FIRESTEEL_TEST_EXCHANGE=direct $(PY) -m pytest $(TOGETHER) tests/features tests/transcripts tests/properties tests/pyflink $(ARGS)
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100, ARGS=--page for docs/reliability.md)
 	@$(PY) -m tests.chaos --kills $(or $(KILLS),100) $(ARGS)
