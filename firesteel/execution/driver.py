@@ -39,7 +39,7 @@ from firesteel.execution.worker_plan import s3_access
 from firesteel.model.coordinator import EpochPlan
 from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
-from firesteel.runtime.subtask import EpochRequest
+from firesteel.runtime.epoch import EpochRequest
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3
 from firesteel.state.store import CheckpointStore, Manifest

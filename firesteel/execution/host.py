@@ -20,12 +20,14 @@ import firesteel.pyflink
 from firesteel.errors import CheckpointError, SerializationError, StateError
 from firesteel.execution.results import LevelResult, Place, StateLost, SubtaskDone, SubtaskFailed
 from firesteel.execution.snapshot_writer import SnapshotWriter
+from firesteel.runtime.chain import SubtaskSettings
 from firesteel.runtime.emitters import ChunkRow
+from firesteel.runtime.epoch import EpochRequest, SubtaskReport
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.flow import FlowingEpoch
 from firesteel.runtime.layout import PlannedChain
 from firesteel.runtime.operator import Clock
-from firesteel.runtime.subtask import EpochRequest, LevelSubtask, SubtaskReport, SubtaskSettings
+from firesteel.runtime.subtask import LevelSubtask
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3

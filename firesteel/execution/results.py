@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from firesteel.runtime.epoch import SubtaskReport
 from firesteel.runtime.failure import OperatorFailure
-from firesteel.runtime.subtask import SubtaskReport
 
 
 @dataclass(frozen=True)

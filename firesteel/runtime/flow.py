@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from firesteel.runtime.emitters import ChunkRow
+from firesteel.runtime.epoch import EpochRequest, SubtaskReport
 from firesteel.runtime.operator import ChainLink, never
-from firesteel.runtime.subtask import EpochRequest, LevelSubtask, SubtaskReport
+from firesteel.runtime.subtask import LevelSubtask
 
 
 def _at_once() -> bool:

@@ -25,11 +25,12 @@ from firesteel.model.output_tag import OutputTag
 from firesteel.plan.serialization import pickle_for_workers
 from firesteel.runtime import partitioners
 from firesteel.runtime.batch import ACTIVE, END, IDLE, Entry, RowBatch
+from firesteel.runtime.chain import ChainInstance, SubtaskSettings
+from firesteel.runtime.epoch import EpochRequest, SubtaskReport
 from firesteel.runtime.failure import OperatorInfo
 from firesteel.runtime.layout import PlannedChain, PlannedEdge, PlannedOperator
 from firesteel.runtime.operator import Clock, Operator
 from firesteel.runtime.snapshot_order import SnapshotOrder
-from firesteel.runtime.subtask import ChainInstance, EpochRequest, SubtaskReport, SubtaskSettings
 from firesteel.runtime.worker_settings import WorkerSettings
 from firesteel.state import codec, snapshots
 from firesteel.state.backend import HashMapBackend, KeyedStateBackend

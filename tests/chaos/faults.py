@@ -11,9 +11,9 @@ from typing import Any
 
 from firesteel.connectors.files.writer import FileCommitter, FileWriter
 from firesteel.execution import driver
+from firesteel.runtime.chain import ChainInstance
 from firesteel.runtime.coordination.sinks import SinkCoordinator
 from firesteel.runtime.coordination.sources import SourceCoordinator
-from firesteel.runtime.subtask import ChainInstance
 from firesteel.state.store import CheckpointStore
 from firesteel.testing import InjectedFailure
 

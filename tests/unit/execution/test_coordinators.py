@@ -21,10 +21,10 @@ from firesteel.runtime.coordination.loops import LoopCoordinator
 from firesteel.runtime.coordination.results import ResultCoordinator
 from firesteel.runtime.coordination.sinks import SinkCoordinator
 from firesteel.runtime.coordination.sources import SourceCoordinator
+from firesteel.runtime.epoch import SubtaskReport
 from firesteel.runtime.failure import OperatorFailure, OperatorInfo
 from firesteel.runtime.sinks import Prepared
 from firesteel.runtime.source import SourceReport
-from firesteel.runtime.subtask import SubtaskReport
 from firesteel.state import codec
 from firesteel.state.store import Manifest
 

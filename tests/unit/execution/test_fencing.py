@@ -8,7 +8,7 @@ import pytest
 
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.results import Place, SubtaskDone
-from firesteel.runtime.subtask import SubtaskReport
+from firesteel.runtime.epoch import SubtaskReport
 from tests.unit.plan.programs import word_count
 
 PLAN = word_count(parallelism=2)

@@ -15,8 +15,8 @@ from firesteel.execution.results import StateLost, SubtaskDone, SubtaskFailed
 from firesteel.execution.worker_plan import worker_plan
 from firesteel.model.coordinator import EpochPlan
 from firesteel.runtime.emitters import ChunkRow
+from firesteel.runtime.epoch import EpochRequest
 from firesteel.runtime.snapshot_order import SnapshotOrder
-from firesteel.runtime.subtask import EpochRequest
 from firesteel.state.store import CheckpointStore
 from tests.unit.execution.plans import plan_of
 

@@ -15,7 +15,7 @@ from firesteel.execution.recovery import (
     unsafe_end,
 )
 from firesteel.execution.results import Place, SubtaskDone
-from firesteel.runtime.subtask import SubtaskReport
+from firesteel.runtime.epoch import SubtaskReport
 from firesteel.state.store import CheckpointStore, Manifest, OperatorFiles
 from tests.unit.plan.programs import word_count
 

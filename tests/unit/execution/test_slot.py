@@ -19,7 +19,7 @@ import pytest
 from firesteel.execution.host import LevelTask, result_of
 from firesteel.execution.results import SubtaskDone
 from firesteel.execution.worker_plan import worker_plan
-from firesteel.runtime.subtask import EpochRequest
+from firesteel.runtime.epoch import EpochRequest
 from firesteel.state import codec
 from tests.unit.plan.programs import word_count
 

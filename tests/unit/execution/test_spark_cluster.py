@@ -15,7 +15,7 @@ from firesteel.execution.results import Place, SubtaskDone
 from firesteel.execution.spark import cluster as cluster_module
 from firesteel.execution.spark.cluster import SparkCluster
 from firesteel.execution.spark.dependencies import Dependencies
-from firesteel.runtime.subtask import EpochRequest, SubtaskReport
+from firesteel.runtime.epoch import EpochRequest, SubtaskReport
 from firesteel.state import codec
 from tests.unit.plan.programs import word_count
 

@@ -8,8 +8,8 @@ import pytest
 
 from firesteel.common import JobID
 from firesteel.execution.host import LevelTask, state_file_name
+from firesteel.runtime.epoch import EpochRequest
 from firesteel.runtime.snapshot_order import SnapshotOrder
-from firesteel.runtime.subtask import EpochRequest
 
 
 def task(job_id: str) -> LevelTask:
