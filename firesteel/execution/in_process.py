@@ -10,8 +10,9 @@ from typing import Any
 from firesteel.common import Configuration, JobClient
 from firesteel.common.options import EXCHANGE, SAVEPOINT_DIR
 from firesteel.execution.archives import UnpackedArchives
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.in_process import InProcessExchange
-from firesteel.execution.driver import EpochOrder, JobDriver
+from firesteel.execution.driver import JobDriver
 from firesteel.execution.ending import Interrupted, end_with_program, orderly_signals
 from firesteel.execution.host import (
     LevelTask,

@@ -13,7 +13,8 @@ from firesteel.dataset import ExecutionEnvironment
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution.clock import monotonic_ms
 from firesteel.execution.control.language import Event, LookForFiles
-from firesteel.execution.driver import _HANDS, JobDriver
+from firesteel.execution.hands.run import JobRun
+from firesteel.execution.hands.snapshots import SnapshotHands
 from tests.features.executors import MakeBatchEnv, MakeEnv
 
 
@@ -44,19 +45,25 @@ def _snapshots_are_waited_for(executor: str, monkeypatch: pytest.MonkeyPatch) ->
     """
     if executor != "spark":
         return
-    look = JobDriver._look_for_files
+    make_hands = SnapshotHands.__init__
 
-    def look_when_written(self: JobDriver, told: LookForFiles) -> Event:
-        deadline = time.monotonic() + 30
-        while self._ticks is not monotonic_ms and time.monotonic() < deadline and not _is_written(self, told):
-            time.sleep(0.01)
-        return look(self, told)
+    def make_patient_hands(self: SnapshotHands, run: JobRun) -> None:
+        make_hands(self, run)
+        look = self.table[LookForFiles]
 
-    monkeypatch.setitem(_HANDS, LookForFiles, look_when_written)
+        def look_when_written(told: LookForFiles) -> Event | None:
+            deadline = time.monotonic() + 30
+            while run.ticks is not monotonic_ms and time.monotonic() < deadline and not _is_written(run, told):
+                time.sleep(0.01)
+            return look(told)
+
+        self.table[LookForFiles] = look_when_written
+
+    monkeypatch.setattr(SnapshotHands, "__init__", make_patient_hands)
 
 
-def _is_written(driver: JobDriver, told: LookForFiles) -> bool:
-    return driver._checkpoints.has_files(told.checkpoint_id)
+def _is_written(run: JobRun, told: LookForFiles) -> bool:
+    return run.checkpoints.has_files(told.checkpoint_id)
 
 
 @pytest.fixture

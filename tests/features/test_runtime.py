@@ -17,7 +17,7 @@ import pytest
 from firesteel.connectors.datagen import RateLimiterStrategy
 from firesteel.datastream import MapFunction, ProcessFunction, StreamExecutionEnvironment
 from firesteel.errors import JobCancelledError
-from firesteel.execution.driver import EpochOrder
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.in_process import InProcessCluster
 from firesteel.execution.job import Job
 from firesteel.execution.results import LevelResult

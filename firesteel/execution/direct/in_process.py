@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from firesteel.common.options import DIRECT_WINDOW
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.orders import slot_orders
 from firesteel.execution.direct.slot_flow import Message, SlotFlow
-from firesteel.execution.driver import EpochOrder
 from firesteel.execution.host import SubtaskHost, WorkerPlan
 from firesteel.execution.results import LevelResult
 from firesteel.plan.job_plan import JobPlan

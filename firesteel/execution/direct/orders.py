@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.slot_flow import SlotOrder
-from firesteel.execution.driver import EpochOrder
 from firesteel.execution.host import LevelTask
 
 

@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from firesteel.common.options import CANCELLATION_INTERVAL, CANCELLATION_TIMEOUT
-from firesteel.execution.driver import EpochOrder
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.ending import EPOCH_SECONDS, Terminated
 from firesteel.execution.host import LevelTask
 from firesteel.execution.in_process import driver_results

@@ -17,11 +17,11 @@ from typing import Any
 from firesteel.common.options import DIRECT_PORTS, DIRECT_START_TIMEOUT, DIRECT_WINDOW
 from firesteel.errors import JobFailedError
 from firesteel.execution.clock import SteadyClock, processing_clock
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.conductor import Conductor, MemberLostError
 from firesteel.execution.direct.door import Pass, parse_ports
 from firesteel.execution.direct.member import Membership
 from firesteel.execution.direct.orders import slot_orders
-from firesteel.execution.driver import EpochOrder
 from firesteel.execution.results import LevelResult, SubtaskDone
 from firesteel.execution.spark.cluster import SparkCluster
 from firesteel.execution.spark.dependencies import Dependencies

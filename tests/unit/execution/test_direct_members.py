@@ -16,11 +16,11 @@ from firesteel.common import Configuration, RestartStrategies, WatermarkStrategy
 from firesteel.connectors.datagen import DataGeneratorSource, RateLimiterStrategy
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.execution import in_process
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.conductor import Conductor
 from firesteel.execution.direct.door import Pass
 from firesteel.execution.direct.member import Member, Membership, Place
 from firesteel.execution.direct.orders import slot_orders
-from firesteel.execution.driver import EpochOrder
 from firesteel.execution.host import SubtaskHost
 from firesteel.execution.results import LevelResult, SubtaskDone
 from firesteel.execution.worker_plan import worker_plan

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from firesteel.execution.driver import EpochOrder
+from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.host import driver_row
 from firesteel.execution.job_errors import ClusterLostError
 from firesteel.execution.results import Place, SubtaskDone

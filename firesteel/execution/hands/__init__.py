@@ -1,0 +1,1 @@
+"""The hands of a job's machine: what carries its instructions out, by subject."""
