@@ -41,7 +41,7 @@ def files_of_no_checkpoint(directory: Path) -> list[Path]:
 
 @dataclass
 class Copy:
-    """All files below a directory as they were."""
+    """All files below a directory as they were, but for those that say who has it and what has happened."""
 
     directory: Path
     files: dict[Path, bytes]
@@ -49,7 +49,8 @@ class Copy:
     @staticmethod
     def of(directory: Path) -> Copy:
         files = [path for path in directory.rglob("*") if path.is_file() and path.name != "_lock"]
-        return Copy(directory, {path: path.read_bytes() for path in files})
+        kept = [path for path in files if not path.is_relative_to(directory / "events")]
+        return Copy(directory, {path: path.read_bytes() for path in kept})
 
     def restore(self) -> None:
         """Put everything back."""

@@ -44,7 +44,7 @@ from firesteel.datastream.functions import (
 from firesteel.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from firesteel.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
 from firesteel.errors import JobFailedError
-from firesteel.execution import checkpoints as checkpoints_module
+from firesteel.execution.control import ledger
 from firesteel.model.source import Boundedness, DriverReader, DriverSource, SourceEvents
 from firesteel.testing import use_clock
 from tests.features.saving import checkpointing, save
@@ -150,7 +150,7 @@ def crash(stream: DataStream) -> list[Any]:
     """Run a piece until all that it reads is in a checkpoint; the output up to there."""
     output: list[Any] = []
     clock = use_clock(checkpoint_each_epoch())
-    full_after = patch.object(checkpoints_module, "_MAX_CHANGES", 3)  # so that some are folded
+    full_after = patch.object(ledger, "_MAX_CHANGES", 3)  # so that some are folded
     with clock, full_after, stream.execute_and_collect() as results, pytest.raises(JobFailedError, match="CutError"):
         output.extend(results)
     return output
