@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from firesteel.connectors.files.writer import FileCommitter, FileWriter
-from firesteel.execution import driver
+from firesteel.execution.hands import snapshots
 from firesteel.runtime.chain import ChainInstance
 from firesteel.runtime.coordination.sinks import SinkCoordinator
 from firesteel.runtime.coordination.sources import SourceCoordinator
@@ -52,7 +52,7 @@ STEPS = {
     "told": Step(SourceCoordinator, "committed"),
     "delete": Step(CheckpointStore, "delete_checkpoint", may_raise=False),
     "sweep": Step(CheckpointStore, "delete_state", may_raise=False),
-    "savepoint": Step(driver, "write_savepoint", _RENAME, calls=1),
+    "savepoint": Step(snapshots, "write_savepoint", _RENAME, calls=1),
     "end": Step(CheckpointStore, "delete_everything", (CheckpointStore, "delete_state"), calls=1, may_raise=False),
     "recommit": Step(SinkCoordinator, "restore", calls=1, may_raise=False),
     "load": Step(CheckpointStore, "load", calls=4),
