@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from firesteel.table.functions import Session, cast_function
 from firesteel.table.sql.data_types import to_data_type
 from firesteel.table.sql.nodes import base, types
 from firesteel.table.sql.nodes import expressions as sql
-from firesteel.table.tree import Apply, Column, Constant, Node, TypeNode
+from firesteel.table.tree import Apply, Column, Constant, Known, Node, TypeNode
 from firesteel.table.types import (
     DataType,
     DataTypes,
@@ -23,7 +24,7 @@ from firesteel.table.types import (
     YearMonthIntervalType,
 )
 
-__all__ = ["MeaningError", "expression_of", "interval_type"]
+__all__ = ["Given", "MeaningError", "expression_of", "interval_type"]
 
 T = DataTypes
 _SYMBOL = SymbolType(False)
@@ -31,6 +32,13 @@ _SYMBOL = SymbolType(False)
 
 class MeaningError(ProgramError, ValueError):
     """SQL that can be read, but means nothing: a date that is none, say. The message has line and column."""
+
+
+@dataclass(frozen=True)
+class Given(base.Expression):
+    """In the place of an expression what it means, where a query has found that out already."""
+
+    value: Any
 
 
 def _error(node: base.Node, reason: str) -> MeaningError:
@@ -277,6 +285,7 @@ def _json_array(node: sql.JsonArray) -> Node:
 
 _CONVERSIONS: dict[type[base.Expression], Callable[[Any], Node]] = {
     base.Identifier: lambda node: Column(node.parts),
+    Given: lambda node: Known(node.value),
     sql.NumberLiteral: _number,
     sql.StringLiteral: lambda node: _text(node.value),
     sql.BinaryLiteral: lambda node: Constant(bytes.fromhex(node.digits), T.BINARY(len(node.digits) // 2).not_null()),

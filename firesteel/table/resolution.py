@@ -10,7 +10,7 @@ from firesteel.errors import ProgramError
 from firesteel.table.from_sql import expression_of
 from firesteel.table.functions import Argument, Call, Function, Session, find_function
 from firesteel.table.sql import parse_expression
-from firesteel.table.tree import Apply, Column, Constant, Node, TypeNode
+from firesteel.table.tree import Apply, Column, Constant, Known, Node, TypeNode
 from firesteel.table.types import DataType, RowField, RowType, StructuredType, SymbolType
 
 __all__ = ["ColumnValue", "ConstantValue", "FunctionValue", "ResolveError", "Typed", "resolve"]
@@ -71,6 +71,8 @@ class _Resolver:
             return self._column(node)
         if isinstance(node, Apply):
             return self._apply(node)
+        if isinstance(node, Known) and isinstance(node.value, Typed):
+            return node.value
         raise ResolveError(f"{node} cannot stand here.")
 
     def _column(self, node: Column) -> Typed:

@@ -7,7 +7,7 @@ from typing import Any
 
 from firesteel.table.types import DataType
 
-__all__ = ["Apply", "Column", "Constant", "Node", "TypeNode"]
+__all__ = ["Apply", "Column", "Constant", "Known", "Node", "TypeNode"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,16 @@ class TypeNode(Node):
 
     def __str__(self) -> str:
         return str(self.type)
+
+
+@dataclass(frozen=True)
+class Known(Node):
+    """What somebody has resolved already: a column that a query's scope has found, say."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        return str(self.value)
 
 
 @dataclass(frozen=True)
