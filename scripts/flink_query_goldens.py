@@ -2,8 +2,8 @@
 
 This needs an environment with apache-flink (and Java): `make flink-goldens` makes one and runs this in it.
 
-``tables.json`` holds the tables and views that the queries read, as SQL. ``columns.json`` is a list of cases: ``sql`` is
-a query, ``columns`` the names and types that Flink gives its columns, or ``error`` what Flink says against it.
+``tables.json`` holds the tables and views that the queries read, as SQL. ``columns.json`` is a list of cases: ``sql``
+is a query, ``columns`` the names and types that Flink gives its columns, or ``error`` what Flink says against it.
 """
 
 import json

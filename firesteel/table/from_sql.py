@@ -177,7 +177,19 @@ def _prefix(node: sql.Prefix) -> Node:
 def _infix(node: sql.Infix) -> Node:
     if node.operator == "OVERLAPS" and isinstance(node.left, sql.Row) and isinstance(node.right, sql.Row):
         return _apply("OVERLAPS", *node.left.values, *node.right.values)
+    if node.operator in {"AND", "OR"}:
+        return _apply(node.operator, *_operands(node))
     return _apply(node.operator, node.left, node.right)
+
+
+def _operands(node: sql.Infix) -> list[base.Expression]:
+    """What stands between the same operators in a row: a long chain is one call."""
+    found: list[base.Expression] = []
+    left: base.Expression = node
+    while isinstance(left, sql.Infix) and left.operator == node.operator:
+        found.append(left.right)
+        left = left.left
+    return [left, *reversed(found)]
 
 
 def _between(node: sql.Between) -> Node:

@@ -37,7 +37,9 @@ def schema_fields(schema: Schema, session: Session | None = None) -> tuple[RowFi
     unknown = times - set(found)
     if unknown:
         name = sorted(unknown)[0]
-        raise QueryError(f"the watermark is for column '{name}', which the table does not have{did_you_mean(name, found)}")
+        raise QueryError(
+            f"the watermark is for column '{name}', which the table does not have{did_you_mean(name, found)}"
+        )
     return tuple(found[column.name] for column in schema.columns)
 
 
@@ -132,5 +134,3 @@ class CatalogTables:
         names = [*here.list_tables(database), *(path[2] for path in self._temporary if path[:2] == (catalog, database))]
         where = f"{catalog}.{database}"
         return query_error(name, f"Object '{name.simple}' not found within '{where}'{did_you_mean(name.simple, names)}")
-
-

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from firesteel.errors import ProgramError
+from firesteel.errors import ProgramError, UnsupportedError
 from firesteel.table.from_sql import Given, MeaningError, expression_of
 from firesteel.table.functions import Argument, Call, Function, FunctionError, FunctionKind, Session, find_function
 from firesteel.table.logical.errors import QueryError, query_error
@@ -21,13 +21,22 @@ from firesteel.table.logical.plan import (
     ScalarQuery,
     SortKey,
 )
-from firesteel.table.logical.rewriting import children, replaced
+from firesteel.table.logical.rewriting import children, replaced, within
 from firesteel.table.logical.scope import Scope
 from firesteel.table.resolution import ColumnValue, ConstantValue, Typed, resolve
 from firesteel.table.sql.nodes import base
 from firesteel.table.sql.nodes import expressions as sql
 from firesteel.table.tree import Apply, Known, Node
-from firesteel.table.types import BooleanType, DataType, DataTypes, NullType, RowField
+from firesteel.table.types import (
+    BooleanType,
+    DataType,
+    DataTypes,
+    IntegralType,
+    IntervalType,
+    NullType,
+    NumericType,
+    RowField,
+)
 
 __all__ = ["Expressions", "Overs", "Queries", "aggregate_of", "is_grouping", "typed_call"]
 
@@ -35,6 +44,9 @@ _GROUPING = {"GROUPING", "GROUPING_ID", "GROUP_ID"}
 _JSON_AGGREGATES = {"JSON_OBJECTAGG", "JSON_ARRAYAGG"}
 # Of these Flink knows that a group with rows has a value, if its rows all have one.
 _NOT_NULL_OF_ROWS = {"SUM", "AVG", "MIN", "MAX", "STDDEV_POP", "STDDEV_SAMP", "VAR_POP", "VAR_SAMP"}
+_NOT_NULL_OF_FRAMES = {"FIRST_VALUE", "LAST_VALUE"}
+_RANKS = {"RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST"}
+_WORDS = ("PRECEDING", "CURRENT ROW", "FOLLOWING")
 
 
 class Queries(Protocol):
@@ -71,9 +83,10 @@ def aggregate_of(node: base.Expression) -> Function | None:
 
 def has_aggregate(node: base.Node) -> bool:
     """Whether an aggregate, or GROUPING, is called somewhere in an expression; what has OVER is none, its parts may."""
-    if isinstance(node, base.Expression) and (aggregate_of(node) is not None or is_grouping(node)):
-        return True
-    return any(map(has_aggregate, children(node)))
+    return any(
+        isinstance(part, base.Expression) and (aggregate_of(part) is not None or is_grouping(part))
+        for part in within(node)
+    )
 
 
 def typed_call(
@@ -87,6 +100,7 @@ def typed_call(
 
     `always_rows` says that it never sees no rows at all.
     """
+    _refuse_options(node)
     arguments = _arguments(node, typed)
     known = (Argument(each.type, isinstance(each, ConstantValue), getattr(each, "value", None)) for each in arguments)
     call = Call(function.name, tuple(known), session)
@@ -97,6 +111,21 @@ def typed_call(
     if always_rows and function.name in _NOT_NULL_OF_ROWS:
         result = result.with_nullability(call.nullable)
     return replace(call, result=result), arguments, result
+
+
+def _refuse_options(node: base.Expression) -> None:
+    """What Flink's parser reads behind a call, but nothing here gives a meaning."""
+    if not isinstance(node, sql.FunctionCall):
+        return
+    given = {
+        "WITHIN DISTINCT": node.within_distinct,
+        "IGNORE NULLS": node.null_treatment == "IGNORE NULLS",
+        "SEPARATOR": node.separator,
+        "ORDER BY in a call with OVER": node.over is not None and (node.order_by or node.within_group),
+    }
+    for name, there in given.items():
+        if there:
+            raise UnsupportedError(str(query_error(node, f"{name} is not supported.")))
 
 
 def _arguments(node: base.Expression, typed: Callable[[base.Expression], Typed]) -> tuple[Typed, ...]:
@@ -270,7 +299,6 @@ class Expressions:
         assert node.over is not None
         function = _function(node)
         if function is None or function.kind not in {FunctionKind.AGGREGATE, FunctionKind.WINDOW}:
-            find_function(node.name.simple)
             raise query_error(node, f"OVER must be applied to aggregate function, {node.name} is none.")
         if self.overs is None:
             raise query_error(node, f"Windowed aggregate expression is illegal in {self.clause} clause.")
@@ -279,11 +307,11 @@ class Expressions:
             window = self._window(self._specification(node.over, node), function)
             condition = None if node.filter is None else self.condition(node.filter)
             call, arguments, result = typed_call(node, function, self.typed, self._queries.session, condition is None)
+            if condition is None and function.name in _NOT_NULL_OF_FRAMES:
+                result = result.with_nullability(call.nullable)
         finally:
             self.overs = overs
-        return overs.add(
-            OverCall(function, call, arguments, window, node.quantifier == "DISTINCT", condition), result
-        )
+        return overs.add(OverCall(function, call, arguments, window, node.quantifier == "DISTINCT", condition), result)
 
     def _specification(self, over: str | sql.WindowSpecification, node: base.Node) -> sql.WindowSpecification:
         name = over if isinstance(over, str) else over.reference
@@ -308,16 +336,25 @@ class Expressions:
         frame = written.frame or "RANGE"
         if written.frame is None and not written.order_by:
             upper = sql.FrameBound("FOLLOWING")
+        if _WORDS.index(upper.kind) < _WORDS.index(lower.kind):
+            raise query_error(written, f"a frame cannot begin with {lower.kind} and end with {upper.kind}.")
+        if function.name in _RANKS and not written.order_by:
+            raise query_error(written, f"{function.name} requires ORDER BY clause in window specification.")
         if function.kind is FunctionKind.WINDOW and written.frame is not None and function.name != "NTILE":
             raise query_error(written, f"ROW/RANGE not allowed with {function.name} function.")
-        return OverWindow(
-            tuple(map(self.typed, written.partition_by)), self.order(written.order_by), frame, *map(
-                self._bound, (lower, upper)
-            )
-        )
+        keys = tuple(map(self.typed, written.partition_by))
+        ends = [self._bound(each, frame) for each in (lower, upper)]
+        return OverWindow(keys, self.order(written.order_by), frame, *ends)
 
-    def _bound(self, bound: sql.FrameBound) -> OverBound:
-        return OverBound(bound.kind, None if bound.offset is None else self.typed(bound.offset))
+    def _bound(self, bound: sql.FrameBound, frame: str) -> OverBound:
+        if bound.offset is None:
+            return OverBound(bound.kind)
+        offset = self.typed(bound.offset)
+        wanted = IntegralType if frame == "ROWS" else (NumericType, IntervalType)
+        if not isinstance(offset, ConstantValue) or not isinstance(offset.type, wanted) or offset.value < 0:  # type: ignore[operator]
+            kinds = "a whole number" if frame == "ROWS" else "a number or an interval"
+            raise query_error(bound, f"{frame} takes {kinds} as a literal that is not negative, got {offset.type}.")
+        return OverBound(bound.kind, offset)
 
     def order(self, items: Sequence[sql.OrderItem]) -> tuple[SortKey, ...]:
         """What rows are ordered by; without a word about it NULL is the smallest."""

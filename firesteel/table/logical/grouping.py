@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from firesteel.table.functions import Function
 from firesteel.table.from_sql import Given
+from firesteel.table.functions import Function
 from firesteel.table.logical.errors import QueryError, query_error
-from firesteel.table.logical.expressions import Expressions, Queries, aggregate_of, has_aggregate, is_grouping, typed_call
+from firesteel.table.logical.expressions import (
+    Expressions,
+    Queries,
+    aggregate_of,
+    has_aggregate,
+    is_grouping,
+    typed_call,
+)
 from firesteel.table.logical.plan import (
     Aggregate,
     AggregateCall,
@@ -18,7 +25,7 @@ from firesteel.table.logical.plan import (
     Relation,
     WindowProperty,
 )
-from firesteel.table.logical.rewriting import children, mapped
+from firesteel.table.logical.rewriting import Settled, children, mapped, within
 from firesteel.table.logical.scope import Scope
 from firesteel.table.resolution import ColumnValue, ConstantValue, Typed
 from firesteel.table.sql.nodes import base, queries
@@ -44,7 +51,9 @@ _MOST_SETS = 4096
 def milliseconds(value: Typed, node: base.Node) -> int:
     """How long an interval is that stands in a query as a literal."""
     if not isinstance(value, ConstantValue) or not isinstance(value.type, DayTimeIntervalType):
-        raise query_error(node, f"the length of a window is an interval of days or less as a literal, got {value.type}.")
+        raise query_error(
+            node, f"the length of a window is an interval of days or less as a literal, got {value.type}."
+        )
     length = value.value
     assert isinstance(length, int)
     return length
@@ -189,9 +198,7 @@ class Grouping:
         """The groups as a node of the plan, once all calls are known."""
         keys = [RowField(name, self._key_type(at)) for at, name in enumerate(self.names)]
         calls = [RowField(f"$call{at}", each) for at, each in enumerate(self.results)]
-        return Aggregate(
-            (*keys, *calls), source, tuple(self.keys), tuple(self._sets), tuple(self.calls), self.window
-        )
+        return Aggregate((*keys, *calls), source, tuple(self.keys), tuple(self._sets), tuple(self.calls), self.window)
 
 
 def _property_type(name: str, time: DataType) -> DataType:
@@ -212,6 +219,9 @@ class GroupedExpressions(Expressions):
 
     def known(self, node: base.Expression) -> Typed | None:
         """What a part of an expression means, if a key, an aggregate or a query is needed to say it."""
+        if isinstance(node, Settled):
+            value: Typed = node.value
+            return value
         key = self._key(node)
         if key is not None:
             return key
@@ -229,7 +239,7 @@ class GroupedExpressions(Expressions):
     def _key(self, node: base.Expression) -> Typed | None:
         if isinstance(node, Given):
             return self._grouping.key_column(node.value)
-        if isinstance(node, sql.Star) or has_aggregate(node) or any(map(_asks_more, _within(node))):
+        if isinstance(node, sql.Star) or has_aggregate(node) or any(map(_asks_more, within(node))):
             return None
         try:
             value = self._grouping.rows.typed(node)
@@ -252,12 +262,6 @@ class GroupedExpressions(Expressions):
 
 def _label(node: Given) -> str:
     return str(getattr(node.value, "name", node.value.type))
-
-
-def _within(node: base.Node) -> Iterator[base.Node]:
-    yield node
-    for part in children(node):
-        yield from _within(part)
 
 
 def _asks_more(node: base.Node) -> bool:

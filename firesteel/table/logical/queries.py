@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from firesteel.errors import UnsupportedError
 from firesteel.table.from_sql import Given
@@ -23,10 +23,11 @@ from firesteel.table.logical.plan import (
     SortKey,
     Values,
 )
-from firesteel.table.logical.rewriting import replaced
-from firesteel.table.logical.scope import From, Scope
+from firesteel.table.logical.rewriting import Settled, mapped, replaced
+from firesteel.table.logical.scope import From, Scope, Source
 from firesteel.table.logical.sources import Sources, Tables, renamed
 from firesteel.table.resolution import ColumnValue, Typed, resolve
+from firesteel.table.sql import unparse
 from firesteel.table.sql.nodes import base, queries
 from firesteel.table.sql.nodes import expressions as sql
 from firesteel.table.tree import Apply, Known, TypeNode
@@ -40,7 +41,10 @@ def resolve_query(query: base.Query, tables: Tables, session: Session | None = N
 
     Columns of the same name get a number behind it, as in Flink.
     """
-    found = QueryResolver(tables, session or Session()).relation(query, None)
+    try:
+        found = QueryResolver(tables, session or Session()).relation(query, None)
+    except RecursionError:
+        raise query_error(query, "the query has too many expressions or sub-queries in each other.") from None
     return renamed(found, unique_names([field.name for field in found.fields]))
 
 
@@ -178,40 +182,26 @@ class QueryResolver:
         offset = 0 if node.offset is None else _row_count(node.offset, "OFFSET")
         fetch = None if node.fetch is None else _row_count(node.fetch, "LIMIT")
         if isinstance(node.query, queries.Select):
-            return _SelectResolver(self, node.query, parent).relation(replace_order(node, offset, fetch))
+            return _SelectResolver(self, node.query, parent).relation(_Order(node.order_by, offset, fetch))
         found = self.relation(node.query, parent)
-        scope = Scope(From(), None)
-        names = [field.name for field in found.fields]
+        expressions = Expressions(Scope(From((Source((), found.fields),))), self, "ORDER BY")
         keys = []
         for item in node.order_by:
-            at = _ordinal(item.expression, len(names))
-            if at is None:
-                expressions = _OutputExpressions(scope, self, "ORDER BY", found.fields)
-                keys.append(sort_key(expressions.typed(item.expression), item))
-            else:
-                keys.append(sort_key(_column(found, at), item))
+            at = _ordinal(item.expression, len(found.fields))
+            keys.append(sort_key(expressions.typed(item.expression) if at is None else _column(found, at), item))
         return Sort(found.fields, found, tuple(keys), offset, fetch)
 
 
-class _OutputExpressions(Expressions):
-    """Expressions over the columns that a query gives."""
-
-    def __init__(self, scope: Scope, resolver: QueryResolver, clause: str, fields: tuple[RowField, ...]) -> None:
-        from firesteel.table.logical.scope import Source
-
-        super().__init__(Scope(From((Source((), fields),))), resolver, clause)
+_Key = tuple[Typed, sql.OrderItem]
 
 
+@dataclass(frozen=True)
 class _Order:
     """ORDER BY, OFFSET and LIMIT behind a SELECT."""
 
-    def __init__(self, items: tuple[sql.OrderItem, ...], offset: int, fetch: int | None) -> None:
-        self.items, self.offset, self.fetch = items, offset, fetch
-
-
-def replace_order(node: queries.OrderedQuery, offset: int, fetch: int | None) -> _Order:
-    """What is behind a SELECT, with its numbers known."""
-    return _Order(node.order_by, offset, fetch)
+    items: tuple[sql.OrderItem, ...]
+    offset: int
+    fetch: int | None
 
 
 class _SelectResolver:
@@ -248,7 +238,7 @@ class _SelectResolver:
     def _source(self) -> tuple[Relation, Scope]:
         if self._node.source is None:
             return Values((), ((),)), Scope(From(), self._parent)
-        relation, tables = Sources(self._resolver, self._parent).of(self._node.source)  # type: ignore[arg-type]
+        relation, tables = Sources(self._resolver, self._parent).of(self._node.source)
         return relation, Scope(tables, self._parent)
 
     def _filtered(self, source: Relation, scope: Scope) -> Relation:
@@ -333,25 +323,23 @@ class _SelectResolver:
         items: list[tuple[str, base.Expression]],
         values: list[Typed],
         expressions: Expressions,
-    ) -> tuple[list[tuple[int, sql.OrderItem]], list[Typed]]:
-        """By which columns the rows are ordered, and the columns that are needed for that only."""
+    ) -> tuple[list[_Key], list[Typed]]:
+        """By what the rows that it gives are ordered, and the columns that are needed for that only."""
         extra: list[Typed] = []
-        keys = []
+        keys: list[_Key] = []
         by_name = {name: value for (name, _), value in reversed(list(zip(items, values)))}
         for item in order:
             at = _ordinal(item.expression, len(items))
-            if at is None:
-                value = expressions.typed(_with_aliases(item.expression, by_name))
-                if value in values:
-                    at = values.index(value)
-                elif self._node.quantifier == "DISTINCT":
-                    raise query_error(
-                        item.expression, f"Expression '{_text(item.expression)}' is not in the select clause."
-                    )
-                else:
-                    extra += [] if value in extra else [value]
-                    at = len(items) + extra.index(value)
-            keys.append((at, item))
+            value = values[at] if at is not None else expressions.typed(_with_aliases(item.expression, by_name))
+            if value in values:
+                at = values.index(value) if at is None else at
+                keys.append((ColumnValue(value.type, at, items[at][0]), item))
+            elif self._node.quantifier == "DISTINCT":
+                keys.append((_of_selected(value, values, item.expression), item))
+            else:
+                extra += [] if value in extra else [value]
+                at = extra.index(value)
+                keys.append((ColumnValue(value.type, len(items) + at, f"$order{at}"), item))
         return keys, extra
 
     def _projected(
@@ -359,7 +347,7 @@ class _SelectResolver:
         rows: Relation,
         names: list[str],
         values: list[Typed],
-        keys: list[tuple[int, sql.OrderItem]],
+        keys: list[_Key],
         extra: list[Typed],
         order: _Order | None,
     ) -> Relation:
@@ -371,7 +359,7 @@ class _SelectResolver:
             found = Aggregate(fields, found, columns, (tuple(range(len(fields))),))
         if order is None:
             return found
-        by: tuple[SortKey, ...] = tuple(sort_key(_column(found, at), item) for at, item in keys)
+        by: tuple[SortKey, ...] = tuple(sort_key(value, item) for value, item in keys)
         found = Sort(found.fields, found, by, order.offset, order.fetch)
         if extra:
             found = Project(fields, found, tuple(_column(found, at) for at in range(len(fields))))
@@ -381,9 +369,20 @@ class _SelectResolver:
 _FAR = 1_000_000
 
 
-def _nearer(value: Typed, width: int) -> Typed:
-    from firesteel.table.logical.rewriting import mapped
+def _of_selected(value: Typed, values: list[Typed], node: base.Expression) -> Typed:
+    """An expression of ORDER BY over the columns of a SELECT DISTINCT, which are all there is."""
 
+    def change(each: Typed) -> Typed | None:
+        if each in values:
+            return ColumnValue(each.type, values.index(each), "")
+        if isinstance(each, ColumnValue):
+            raise query_error(node, f"Expression '{unparse(node)}' is not in the select clause.")
+        return None
+
+    return mapped(value, change)
+
+
+def _nearer(value: Typed, width: int) -> Typed:
     def near(each: Typed) -> Typed | None:
         far = isinstance(each, ColumnValue) and each.index >= _FAR
         return replace(each, index=each.index - _FAR + width) if far else None  # type: ignore[call-arg, attr-defined]
@@ -414,13 +413,7 @@ def _with_aliases(node: base.Expression, by_name: dict[str, Typed]) -> base.Expr
         simple = isinstance(part, base.Identifier) and len(part.parts) == 1
         return by_name.get(part.simple) if simple else None  # type: ignore[attr-defined]
 
-    return replaced(node, known)
-
-
-def _text(node: base.Expression) -> str:
-    from firesteel.table.sql import unparse
-
-    return unparse(node)
+    return replaced(node, known, Settled)
 
 
 def _ordinal(node: base.Expression, count: int) -> int | None:

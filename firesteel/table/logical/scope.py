@@ -110,16 +110,17 @@ class Scope:
 
     def find(self, parts: tuple[str, ...], node: Node) -> Typed:
         """The column, or the field in a column, that a name of one or more parts means."""
-        found = self._find(parts, node)
+        found = self.find_or_none(parts, node)
         if found is None:
             raise self._unknown(parts, node)
         return found
 
-    def _find(self, parts: tuple[str, ...], node: Node) -> Typed | None:
+    def find_or_none(self, parts: tuple[str, ...], node: Node) -> Typed | None:
+        """The same; None if the name means nothing here or further out."""
         own = self._qualified(parts, node) or self._column(parts, node)
         if own is not None or self.parent is None:
             return own
-        outer = self.parent._find(parts, node)
+        outer = self.parent.find_or_none(parts, node)
         if outer is not None and self.parent.visible is not None:
             outer = self.parent.visible(outer, node)
         return None if outer is None else _from_within(outer)
@@ -188,7 +189,7 @@ class Scope:
         for source in self.tables.sources:
             if source.matches(prefix):
                 return self._all(source, node, True)
-        row = self._find(prefix, node)
+        row = self.find_or_none(prefix, node)
         if row is None:
             raise self._unknown((*prefix, "*"), node)
         if not isinstance(row.type, (RowType, StructuredType)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from firesteel.errors import UnsupportedError
-from firesteel.table.functions import find_function
+from firesteel.table.functions import FunctionError, find_function
 from firesteel.table.logical.errors import did_you_mean, query_error
 from firesteel.table.logical.expressions import Expressions, Queries
 from firesteel.table.logical.grouping import milliseconds
@@ -49,6 +49,15 @@ _WINDOWS = {
 }
 
 
+_UNSUPPORTED = {
+    queries.Snapshot: "FOR SYSTEM_TIME AS OF without a join",
+    queries.MatchRecognize: "MATCH_RECOGNIZE",
+    queries.Sample: "TABLESAMPLE",
+    queries.Pivot: "PIVOT",
+    queries.Unpivot: "UNPIVOT",
+}
+
+
 class Tables(Protocol):
     """Where tables are found by their names: a catalog, or the WITH of a query before it."""
 
@@ -59,6 +68,9 @@ class Tables(Protocol):
 class _Resolver(Queries, Protocol):
     tables: Tables
 
+    def relation(self, query: base.Query, parent: Scope | None) -> Relation:
+        """The plan of any query."""
+
 
 def renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
     """The same rows with other names for the columns."""
@@ -67,10 +79,6 @@ def renamed(relation: Relation, names: tuple[str, ...]) -> Relation:
         return relation
     values = (ColumnValue(field.data_type, at, field.name) for at, field in enumerate(relation.fields))
     return Project(fields, relation, tuple(values))
-
-
-def _path_of(found: From) -> tuple[str, ...]:
-    return found.sources[0].path if len(found.sources) == 1 else ()
 
 
 class Sources:
@@ -84,7 +92,8 @@ class Sources:
         """The rows of a FROM clause, and the names in it."""
         resolve_kind: Callable[..., Found] | None = self._KINDS.get(type(node))
         if resolve_kind is None:
-            raise UnsupportedError(str(query_error(node, f"{type(node).__name__} cannot be resolved in FROM.")))
+            name = _UNSUPPORTED.get(type(node), type(node).__name__)
+            raise UnsupportedError(str(query_error(node, f"{name} is not supported in FROM.")))
         return resolve_kind(self, node)
 
     def _named(self, path: tuple[str, ...], relation: Relation) -> Found:
@@ -100,23 +109,18 @@ class Sources:
         return self._named(path, relation)
 
     def _derived(self, node: queries.DerivedTable) -> Found:
-        # Without LATERAL a query does not see its neighbours; what is around its SELECT it does see.
-        parent = self._parent if node.lateral or self._parent is None else self._around(self._parent)
-        return self._named((), self._resolver.relation(node.query, parent))  # type: ignore[attr-defined]
-
-    def _around(self, scope: Scope) -> Scope:
-        return scope
+        return self._named((), self._resolver.relation(node.query, self._parent))
 
     def _aliased(self, node: queries.Aliased) -> Found:
-        relation, found = self.of(node.table)
+        relation, _ = self.of(node.table)
         if node.columns:
             fields = relation.fields
             if len(node.columns) != len(fields):
                 names = ", ".join(f"'{field.name}'" for field in fields)
                 raise query_error(
                     node,
-                    f"List of column aliases must have same degree as table; table has {len(fields)} columns ({names}), "
-                    f"whereas alias list has {len(node.columns)} columns.",
+                    f"List of column aliases must have same degree as table; table has {len(fields)} columns "
+                    f"({names}), whereas alias list has {len(node.columns)} columns.",
                 )
             relation = _renamed_source(relation, node.columns)
         return self._named((node.alias,), relation)
@@ -145,7 +149,8 @@ class Sources:
     def _right(self, node: base.TableReference, left: From) -> tuple[Relation, From, bool]:
         inside = node.table if isinstance(node, queries.Aliased) else node
         if isinstance(inside, queries.Snapshot):
-            relation, names = self.of(replace(node, table=inside.table) if node is not inside else inside.table)  # type: ignore[type-var]
+            written = replace(node, table=inside.table) if isinstance(node, queries.Aliased) else inside.table
+            relation, names = self.of(written)
             period = Expressions(Scope(left, self._parent), self._resolver, "FOR SYSTEM_TIME").typed(inside.period)
             if not isinstance(period.type, (TimestampType, LocalZonedTimestampType)):
                 raise query_error(inside, f"the time of FOR SYSTEM_TIME AS OF is a TIMESTAMP, got {period.type}.")
@@ -195,16 +200,17 @@ class Sources:
     def _function(self, node: queries.TableFunction) -> Found:
         kind = node.call.name.simple.upper()
         if kind not in _WINDOWS:
-            find_function(kind)
-            raise query_error(node, f"{kind} gives a value and no rows: it cannot stand in FROM.")
+            raise query_error(node, _no_rows(kind))
         given = _window_arguments(kind, node.call)
         table = given["DATA"]
+        if isinstance(table, sql.Subquery):
+            table = sql.TableArgument(table.query, pos=table.pos)
         if not isinstance(table, sql.TableArgument):
             raise query_error(table, f"the first argument of {kind} is a table: TABLE name, or a query.")
         if isinstance(table.table, base.Identifier):
             source = self._resolver.tables.find(table.table)[0]
         else:
-            source = self._resolver.relation(table.table, self._parent)  # type: ignore[attr-defined]
+            source = self._resolver.relation(table.table, self._parent)
         time = _time_column(kind, given["TIMECOL"], source)
         lengths = {name: self._length(given[name]) for name in _WINDOWS[kind] if name in given}
         offset = lengths.pop("OFFSET", 0)
@@ -232,6 +238,14 @@ class Sources:
     }
 
 
+def _no_rows(name: str) -> str:
+    try:
+        find_function(name)
+    except FunctionError as error:
+        return str(error)
+    return f"{name} gives a value and no rows: it cannot stand in FROM."
+
+
 def _renamed_source(relation: Relation, names: tuple[str, ...]) -> Relation:
     """The rows of UNNEST and VALUES can have their names at once."""
     fields = tuple(RowField(name, field.data_type) for name, field in zip(names, relation.fields))
@@ -249,7 +263,9 @@ def _merged(node: queries.Join, kind: str, using: tuple[str, ...], left: From, r
     merged = {**left.merged, **right.merged}
     for name in using:
         sides = [Scope(side).find((name,), node) for side in (left, right)]
-        merged[name] = resolve(Apply("COALESCE", tuple(map(Known, sides)))) if kind == "FULL" else sides[kind == "RIGHT"]
+        merged[name] = (
+            resolve(Apply("COALESCE", tuple(map(Known, sides)))) if kind == "FULL" else sides[kind == "RIGHT"]
+        )
     hidden = frozenset(using)
     others = tuple(
         replace(source, hidden=source.hidden | (hidden & {column.name for column in source.columns}))
@@ -274,7 +290,9 @@ def _window_arguments(kind: str, call: sql.FunctionCall) -> dict[str, base.Expre
     names = ("DATA", "TIMECOL", *_WINDOWS[kind])
     given: dict[str, base.Expression] = {}
     for at, argument in enumerate(call.arguments):
-        name, value = (argument.name.upper(), argument.value) if isinstance(argument, sql.NamedArgument) else ("", argument)
+        name, value = (
+            (argument.name.upper(), argument.value) if isinstance(argument, sql.NamedArgument) else ("", argument)
+        )
         if not name and at < len(names):
             name = names[at]
         if name not in names or name in given:
@@ -297,7 +315,8 @@ def _time_column(kind: str, node: base.Expression, source: Relation) -> int:
     if not isinstance(node, sql.FunctionCall) or node.name.simple.upper() != "DESCRIPTOR" or len(node.arguments) != 1:
         raise query_error(node, f"{kind} takes the column of times as DESCRIPTOR(column).")
     column = node.arguments[0]
-    assert isinstance(column, base.Identifier)
+    if not isinstance(column, base.Identifier):
+        raise query_error(column, f"{kind} takes the column of times by its name.")
     index = _column_index(column.simple, source, column)
     data_type = source.fields[index].data_type
     if not isinstance(data_type, (TimestampType, LocalZonedTimestampType)):
