@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from firesteel.cli.program import run_program
-from firesteel.cli.settings import add_settings, settings_from, with_settings
+from firesteel.cli.settings import DEFAULT_REST_PORT, add_settings, settings_from, with_settings
 
 __all__ = ["add_command"]
 
@@ -27,6 +27,7 @@ examples:
                 --conf execution.checkpointing.dir=/data/checkpoints job.py
   firesteel run --conf spark.executor.memory=4g --master yarn job.py
   firesteel run --from-savepoint /data/savepoints/savepoint-1f2e3d-5a6b7c8d9e0f job.py
+  firesteel run --rest job.py                      http://localhost:8081/jobs/overview while it runs
   firesteel run --pyflink job.py                   `import pyflink` gives Firesteel
 """
 
@@ -55,6 +56,12 @@ def add_command(commands: Any) -> None:
         "--allow-non-restored-state",
         action="store_true",
         help="start although some of that state belongs to operators that the program no longer has",
+    )
+    parser.add_argument(
+        "--rest",
+        action="store_true",
+        help="serve the REST API to this machine while the program runs, on rest.port if that is set, else on port "
+        f"{DEFAULT_REST_PORT}",
     )
     add_settings(parser)
     parser.set_defaults(handler=_run)

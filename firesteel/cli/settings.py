@@ -11,9 +11,13 @@ import yaml
 
 from firesteel.common import Configuration
 from firesteel.common.configuration import PROPERTIES_VARIABLE
+from firesteel.common.options import REST_PORT
 from firesteel.errors import ConfigurationError
 
-__all__ = ["add_settings", "properties_text", "settings_from", "with_settings"]
+__all__ = ["DEFAULT_REST_PORT", "add_settings", "properties_text", "settings_from", "with_settings"]
+
+DEFAULT_REST_PORT = 8081
+"""Where the REST API is if it is wanted and nobody says where: Flink's port."""
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +60,8 @@ def settings_from(parsed: argparse.Namespace) -> Configuration:
         configuration.set_string(key.strip(), value)
     for key, value in _named_settings(parsed).items():
         configuration.set_string(key, value)
+    if getattr(parsed, "rest", False) and configuration.get(REST_PORT) is None:
+        configuration.set_string(REST_PORT.key, str(DEFAULT_REST_PORT))
     return configuration
 
 

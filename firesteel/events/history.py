@@ -25,6 +25,8 @@ __all__ = ["JobHistory"]
 
 _KEPT = 100
 """How many exceptions and checkpoints are remembered."""
+_SAMPLE_MS = 1000
+_SAMPLES = 60
 
 
 class JobHistory:
@@ -40,6 +42,7 @@ class JobHistory:
         self._completed = self._failed = 0
         self._restored: list[Restored] = []
         self._epoch: EpochEnded | None = None
+        self._samples: deque[EpochEnded] = deque(maxlen=_SAMPLES)
         self._ended: JobEnded | None = None
         for event in events:
             self.apply(event)
@@ -62,6 +65,8 @@ class JobHistory:
                 self._end_checkpoint(event)
             elif isinstance(event, EpochEnded):
                 self._epoch = event
+                if not self._samples or event.time - self._samples[-1].time >= _SAMPLE_MS:
+                    self._samples.append(event)
             elif isinstance(event, JobEnded):
                 self._ended = event
                 self._under_way.clear()
@@ -144,6 +149,12 @@ class JobHistory:
         """The newest numbers of all subtasks."""
         with self._lock:
             return self._epoch
+
+    @property
+    def sampled_epochs(self) -> list[EpochEnded]:
+        """Numbers of all subtasks in the last while, for rates: at most one in a second, and 60; oldest first."""
+        with self._lock:
+            return list(self._samples)
 
     @property
     def ended(self) -> JobEnded | None:

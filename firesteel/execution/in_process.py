@@ -22,6 +22,7 @@ from firesteel.execution.host import (
     result_of,
 )
 from firesteel.execution.job import EngineJobClient, Job
+from firesteel.execution.operating import open_to_operators
 from firesteel.execution.python_path import extend_own_path
 from firesteel.execution.results import LevelResult
 from firesteel.execution.worker_plan import worker_plan
@@ -131,10 +132,11 @@ class InProcessExecutor(Executor):
         extend_own_path(plan.configuration)
         job = Job(plan.name)
         driver = JobDriver(plan, InProcessCluster(plan, str(job.id)), job, driver_sinks)
+        client = open_to_operators(EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR)), plan.configuration)
         if detached:
             end_with_program(job)
             threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
         else:
             with orderly_signals():
                 driver.run()
-        return EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR))
+        return client

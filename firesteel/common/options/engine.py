@@ -49,6 +49,10 @@ __all__ = [
     "EVENTS_DIR",
     "EVENTS_INTERVAL",
     "EVENTS_MAX_SIZE",
+    "REST_PORT",
+    "REST_BIND_ADDRESS",
+    "REST_TOKEN",
+    "REST_ALLOWED_HOSTS",
     "DATASET_MEMORY",
     "CANCELLATION_INTERVAL",
     "CANCELLATION_TIMEOUT",
@@ -309,6 +313,35 @@ EVENTS_MAX_SIZE = ConfigOption(
     MemoryValue(),
     64 << 20,
     "About how long a job's event log may become; then its middle is deleted, part by part.",
+    _GROUP,
+)
+REST_PORT = ConfigOption(
+    "rest.port",
+    _COUNT,
+    None,
+    "Port of the REST API in the driver of jobs; 0 takes any free one. Unlike Flink's it has no default: none means "
+    "that there is no REST API.",
+    _GROUP,
+)
+REST_BIND_ADDRESS = ConfigOption(
+    "rest.bind-address",
+    _TEXT,
+    "127.0.0.1",
+    "Address on which the REST API listens; one that other machines reach needs firesteel.rest.token.",
+    _GROUP,
+)
+REST_TOKEN = ConfigOption(
+    "firesteel.rest.token",
+    _TEXT,
+    None,
+    "What requests to the REST API have to show: 'Authorization: Bearer TOKEN', or TOKEN as the password.",
+    _GROUP,
+)
+REST_ALLOWED_HOSTS = ConfigOption(
+    "firesteel.rest.allowed-hosts",
+    _LIST,
+    None,
+    "Names by which the REST API may be called beside this machine's; a proxy's name for instance.",
     _GROUP,
 )
 DATASET_MEMORY = ConfigOption(

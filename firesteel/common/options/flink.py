@@ -114,7 +114,7 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     *_rules("a job that died is started again from its checkpoint directory", "high-availability", "recovery."),
     *_rules("nothing here elects a leader", "zookeeper."),
     *_rules("Spark authenticates and encrypts (spark.authenticate and others)", "security."),
-    *_rules("there is no JobManager whose web or REST server this would set up", "rest.", "web."),
+    *_rules("of the REST server, which is in the driver, only the options above can be set", "rest.", "web."),
     *_rules("finished jobs stay visible in Spark's own history server", "historyserver."),
     *_rules("the driver is the program itself; there is no client that submits to a cluster", "client."),
     *_rules(

@@ -1,0 +1,82 @@
+"""What takes its time: savepoints that are asked for in one request, and whose outcome others ask for."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from firesteel.common import CompletableFuture
+from firesteel.errors import CheckpointError
+from firesteel.rest.failures import cause_of
+from firesteel.rest.registry import SteeredJob
+
+__all__ = ["Operations", "cancelled_with_savepoint"]
+
+_KEPT_SECONDS = 300.0
+"""How long an outcome can be asked for; the default of Flink's ``rest.async.store-duration``."""
+
+
+class Operations:
+    """Savepoints by the job and the id of their request. Safe to use from several threads.
+
+    :param clock: Monotonic seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._begun: dict[tuple[str, str], CompletableFuture[str]] = {}
+        self._done_at: dict[tuple[str, str], float] = {}
+
+    def begin(self, job_id: str, trigger_id: str | None, begin: Callable[[], CompletableFuture[str]]) -> str:
+        """Begin a savepoint. One that is asked for twice with the same id is taken once.
+
+        :return: The id by which its outcome can be asked for.
+        """
+        key = (job_id, trigger_id or uuid.uuid4().hex)
+        with self._lock:
+            self._forget()
+            if key not in self._begun:
+                self._begun[key] = begin()
+                self._begun[key].add_done_callback(lambda _: self._done_at.setdefault(key, self._clock()))
+        return key[1]
+
+    def _forget(self) -> None:
+        old = [key for key, done in self._done_at.items() if self._clock() - done > _KEPT_SECONDS]
+        for key in old:
+            del self._begun[key], self._done_at[key]
+
+    def outcome(self, job_id: str, trigger_id: str) -> dict[str, Any] | None:
+        """Whether a savepoint is there, and where; None if nobody has asked for it."""
+        with self._lock:
+            self._forget()
+            future = self._begun.get((job_id, trigger_id))
+        if future is None:
+            return None
+        if not future.done():
+            return {"status": {"id": "IN_PROGRESS"}, "operation": None}
+        error = future.exception()
+        operation = {"location": future.result()} if error is None else {"failure-cause": cause_of(error)}
+        return {"status": {"id": "COMPLETED"}, "operation": operation}
+
+
+def failed(message: str) -> CompletableFuture[str]:
+    """An operation that was over before it began."""
+    future: CompletableFuture[str] = CompletableFuture()
+    future.set_exception(CheckpointError(message))
+    return future
+
+
+def cancelled_with_savepoint(job: SteeredJob, directory: str | None) -> CompletableFuture[str]:
+    """Take a savepoint and then cancel the job; if there is no savepoint, the job goes on."""
+    saved = job.trigger_savepoint(directory)
+
+    def cancel(done: CompletableFuture[str]) -> None:
+        if done.exception() is None:
+            job.cancel()
+
+    saved.add_done_callback(cancel)
+    return saved

@@ -1,0 +1,117 @@
+"""The REST server of a driver: one thread, shared by the jobs of the process."""
+
+from __future__ import annotations
+
+import logging
+import socket
+import sys
+import threading
+from collections.abc import Callable
+
+import uvicorn
+
+from firesteel.common import Configuration
+from firesteel.common.options import REST_ALLOWED_HOSTS, REST_BIND_ADDRESS, REST_PORT, REST_TOKEN
+from firesteel.errors import ConfigurationError
+from firesteel.rest.app import create_app
+from firesteel.rest.registry import JobRegistry, SteeredJob
+from firesteel.rest.security import Access, is_loopback
+
+__all__ = ["RestServer", "show_job"]
+
+log = logging.getLogger("firesteel.rest")
+
+
+class RestServer:
+    """Answers requests in a thread of its own, from :meth:`start` to :meth:`stop` or the end of the process.
+
+    :param port: 0 takes any free one; see :attr:`url`.
+    """
+
+    def __init__(
+        self,
+        registry: JobRegistry,
+        port: int,
+        bind_address: str = "127.0.0.1",
+        token: str | None = None,
+        allowed_hosts: tuple[str, ...] = (),
+    ) -> None:
+        if not is_loopback(bind_address) and not token:
+            raise ConfigurationError(
+                f"the REST API would be open to whoever reaches {bind_address}: set firesteel.rest.token to what "
+                "requests have to show, or leave rest.bind-address out to serve this machine only"
+            )
+        self.registry = registry
+        self._socket = _listening(bind_address, port)
+        app = create_app(registry, Access.of(bind_address, token or None, allowed_hosts))
+        config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, name="firesteel-rest", daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where it answers."""
+        host, port = self._socket.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
+
+    def start(self) -> None:
+        """Begin to answer. What comes before waits."""
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self._server.run(sockets=[self._socket])
+        except Exception:
+            log.exception("the REST server has ended; jobs go on")
+
+    def stop(self) -> None:
+        """Answer no more."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+
+def _listening(address: str, port: int) -> socket.socket:
+    bare = address.strip("[]")
+    family = socket.AF_INET6 if ":" in bare else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((bare, port))
+        listening.listen(128)
+    except (OSError, OverflowError) as error:
+        listening.close()
+        raise ConfigurationError(
+            f"the REST API cannot listen on {address}:{port}: {error}. Another port: rest.port, or 0 for any free one"
+        ) from None
+    return listening
+
+
+_servers: dict[tuple[str, int], RestServer] = {}
+"""Those of this process, by what was asked for."""
+_lock = threading.Lock()
+
+
+def show_job(job: SteeredJob, configuration: Configuration, tell: Callable[[str], None] | None = None) -> None:
+    """Let the REST server of this process show and steer a job; it is started with the first one.
+
+    :param tell: Gets the server's address; by default it is written to standard error.
+    """
+    port: int | None = configuration.get(REST_PORT)
+    if port is None:
+        return
+    address: str = configuration.get(REST_BIND_ADDRESS)
+    with _lock:
+        server = _servers.get((address, port))
+        if server is None:
+            hosts: list[str] | None = configuration.get(REST_ALLOWED_HOSTS)
+            server = RestServer(JobRegistry(), port, address, configuration.get(REST_TOKEN), tuple(hosts or ()))
+            server.start()
+            _servers[address, port] = server
+            (tell or _tell)(server.url)
+    server.registry.add(job)
+
+
+def _tell(url: str) -> None:
+    sys.stderr.write(f"firesteel: the REST API of this program is at {url}\n")
+    sys.stderr.flush()
