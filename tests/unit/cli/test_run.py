@@ -226,3 +226,23 @@ def test_debug_lets_errors_through(program: WriteProgram) -> None:
 def test_control_c_ends_quietly(firesteel: Firesteel, program: WriteProgram) -> None:
     result = firesteel("run", program("raise KeyboardInterrupt"))
     assert (result.code, result.err) == (130, "firesteel: interrupted\n")
+
+
+def test_rest_is_served_where_flinks_is_unless_told(firesteel: Firesteel, program: WriteProgram) -> None:
+    assert "rest.port" not in firesteel("run", program(SHOW_SETTINGS)).out
+    assert "rest.port=8081" in firesteel("run", "--rest", program(SHOW_SETTINGS)).out
+    assert "rest.port=0" in firesteel("run", "--rest", "-c", "rest.port=0", program(SHOW_SETTINGS)).out
+    with_port = firesteel("run", "--rest", "--in-process", "-p", "1", "-c", "rest.port=0", program(COUNT))
+    assert with_port.out == "10\n20\n"
+    assert "REST API of this program is at http://127.0.0.1:" in with_port.err
+
+
+def test_rest_without_its_packages_says_what_to_install(
+    firesteel: Firesteel, program: WriteProgram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [each for each in sys.modules if each.startswith("firesteel.rest")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    result = firesteel("run", "--in-process", "-c", "rest.port=0", program(COUNT))
+    assert result.code != 0
+    assert "pip install 'firesteel[rest]'" in result.err
