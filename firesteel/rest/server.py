@@ -43,16 +43,12 @@ class RestServer:
             )
         self.registry = registry
         self._socket = _listening(bind_address, port)
+        self.url = _url(self._socket)
+        """Where it answers."""
         app = create_app(registry, Access.of(bind_address, token or None, allowed_hosts))
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="firesteel-rest", daemon=True)
-
-    @property
-    def url(self) -> str:
-        """Where it answers."""
-        host, port = self._socket.getsockname()[:2]
-        return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
     def start(self) -> None:
         """Begin to answer. What comes before waits."""
@@ -69,6 +65,11 @@ class RestServer:
         self._server.should_exit = True
         self._thread.join()
         self._socket.close()
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}/"
 
 
 def _listening(address: str, port: int) -> socket.socket:
