@@ -124,11 +124,11 @@ def test_an_unknown_key_of_firesteels_own_is_warned_about() -> None:
 
 def test_keys_without_meaning_share_one_warning_per_reason() -> None:
     with pytest.warns(FiresteelWarning) as given:
-        Configuration.from_dict({"taskmanager.numberOfTaskSlots": 4, "jobmanager.rpc.address": "x", "rest.port": 1})
+        Configuration.from_dict({"taskmanager.numberOfTaskSlots": 4, "jobmanager.rpc.address": "x", "web.log.path": "x"})
     texts = [str(warning.message) for warning in given]
     assert len(texts) == 2
     assert texts[0].startswith("options taskmanager.numberOfTaskSlots, jobmanager.rpc.address have no effect here: ")
-    assert texts[1].startswith("option rest.port has no effect here: ")
+    assert texts[1].startswith("option web.log.path has no effect here: ")
 
 
 def test_every_key_of_flink_has_a_meaning_or_a_reason() -> None:
