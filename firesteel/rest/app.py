@@ -43,14 +43,15 @@ _JOB = "/jobs/{jobid}"
 _VERTEX = f"{_JOB}/vertices/{{vertexid}}"
 
 
-def create_app(registry: JobRegistry, access: Access | None = None) -> Starlette:
+def create_app(registry: JobRegistry, access: Access | None = None, operations: Operations | None = None) -> Starlette:
     """The REST API over some jobs, for any ASGI server::
 
         uvicorn.run(create_app(JobRegistry(logs="/data/checkpoints")))
 
     :param access: Who may ask; by default whoever reaches it under a name of this machine.
+    :param operations: Where what takes its time is kept.
     """
-    api = _Api(registry)
+    api = _Api(registry, operations or Operations())
     routes = api.routes()
     return Starlette(
         routes=[Mount("/v1", routes=routes), *routes],
@@ -81,9 +82,9 @@ async def _broken(request: Request, error: Exception) -> Response:
 class _Api:
     """Finds what a request is about, and has it answered."""
 
-    def __init__(self, registry: JobRegistry) -> None:
+    def __init__(self, registry: JobRegistry, operations: Operations) -> None:
         self._registry = registry
-        self._operations = Operations()
+        self._operations = operations
 
     def routes(self) -> list[BaseRoute]:
         """All paths, without their version."""

@@ -13,10 +13,12 @@ from firesteel.errors import CheckpointError
 from firesteel.rest.failures import cause_of
 from firesteel.rest.registry import SteeredJob
 
-__all__ = ["Operations", "cancelled_with_savepoint"]
+__all__ = ["Operations", "cancelled_with_savepoint", "failed"]
 
 _KEPT_SECONDS = 300.0
 """How long an outcome can be asked for; the default of Flink's ``rest.async.store-duration``."""
+_ASKED_WITHIN_SECONDS = 10.0
+"""How long a program that ends waits for those who have not asked yet."""
 
 
 class Operations:
@@ -27,7 +29,10 @@ class Operations:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a future that is done calls back at once
+        self._changed = threading.Condition(self._lock)
+        self._told: set[tuple[str, str]] = set()
+        """Operations whose outcome somebody has got."""
         self._begun: dict[tuple[str, str], CompletableFuture[str]] = {}
         self._done_at: dict[tuple[str, str], float] = {}
 
@@ -41,23 +46,39 @@ class Operations:
             self._forget()
             if key not in self._begun:
                 self._begun[key] = begin()
-                self._begun[key].add_done_callback(lambda _: self._done_at.setdefault(key, self._clock()))
+                self._begun[key].add_done_callback(lambda _: self._done(key))
         return key[1]
+
+    def _done(self, key: tuple[str, str]) -> None:
+        with self._lock:
+            self._done_at[key] = self._clock()
+
+    def wait_until_told(self) -> None:
+        """Wait until all outcomes of the last seconds have been asked for, or a few seconds have passed."""
+        with self._lock:
+            self._changed.wait_for(lambda: not self._awaited(), _ASKED_WITHIN_SECONDS)
+
+    def _awaited(self) -> bool:
+        recent = self._clock() - _ASKED_WITHIN_SECONDS
+        return any(done > recent and key not in self._told for key, done in self._done_at.items())
 
     def _forget(self) -> None:
         old = [key for key, done in self._done_at.items() if self._clock() - done > _KEPT_SECONDS]
         for key in old:
             del self._begun[key], self._done_at[key]
+            self._told.discard(key)
 
     def outcome(self, job_id: str, trigger_id: str) -> dict[str, Any] | None:
         """Whether a savepoint is there, and where; None if nobody has asked for it."""
         with self._lock:
             self._forget()
             future = self._begun.get((job_id, trigger_id))
-        if future is None:
-            return None
-        if not future.done():
-            return {"status": {"id": "IN_PROGRESS"}, "operation": None}
+            if future is None:
+                return None
+            if not future.done():
+                return {"status": {"id": "IN_PROGRESS"}, "operation": None}
+            self._told.add((job_id, trigger_id))
+            self._changed.notify_all()
         error = future.exception()
         operation = {"location": future.result()} if error is None else {"failure-cause": cause_of(error)}
         return {"status": {"id": "COMPLETED"}, "operation": operation}

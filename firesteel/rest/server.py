@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import socket
 import sys
@@ -14,12 +15,14 @@ from firesteel.common import Configuration
 from firesteel.common.options import REST_ALLOWED_HOSTS, REST_BIND_ADDRESS, REST_PORT, REST_TOKEN
 from firesteel.errors import ConfigurationError
 from firesteel.rest.app import create_app
+from firesteel.rest.operations import Operations
 from firesteel.rest.registry import JobRegistry, SteeredJob
 from firesteel.rest.security import Access, is_loopback
 
 __all__ = ["RestServer", "show_job"]
 
 log = logging.getLogger("firesteel.rest")
+_LOOPBACK = "127.0.0.1"
 
 
 class RestServer:
@@ -32,7 +35,7 @@ class RestServer:
         self,
         registry: JobRegistry,
         port: int,
-        bind_address: str = "127.0.0.1",
+        bind_address: str = _LOOPBACK,
         token: str | None = None,
         allowed_hosts: tuple[str, ...] = (),
     ) -> None:
@@ -45,7 +48,8 @@ class RestServer:
         self._socket = _listening(bind_address, port)
         self.url = _url(self._socket)
         """Where it answers."""
-        app = create_app(registry, Access.of(bind_address, token or None, allowed_hosts))
+        self._operations = Operations()
+        app = create_app(registry, Access.of(bind_address, token or None, allowed_hosts), self._operations)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="firesteel-rest", daemon=True)
@@ -59,6 +63,13 @@ class RestServer:
             self._server.run(sockets=[self._socket])
         except Exception:
             log.exception("the REST server has ended; jobs go on")
+
+    def await_askers(self) -> None:
+        """Wait a little for those who have asked for a savepoint and do not know yet what became of it.
+
+        A job that is stopped with a savepoint often ends its program, and the server with it.
+        """
+        self._operations.wait_until_told()
 
     def stop(self) -> None:
         """Answer no more."""
@@ -101,7 +112,7 @@ def show_job(job: SteeredJob, configuration: Configuration, tell: Callable[[str]
     port: int | None = configuration.get(REST_PORT)
     if port is None:
         return
-    address: str = configuration.get(REST_BIND_ADDRESS)
+    address: str = configuration.get(REST_BIND_ADDRESS) or _LOOPBACK
     with _lock:
         server = _servers.get((address, port))
         if server is None:
@@ -109,6 +120,7 @@ def show_job(job: SteeredJob, configuration: Configuration, tell: Callable[[str]
             server = RestServer(JobRegistry(), port, address, configuration.get(REST_TOKEN), tuple(hosts or ()))
             server.start()
             _servers[address, port] = server
+            atexit.register(server.await_askers)
             (tell or _tell)(server.url)
     server.registry.add(job)
 

@@ -322,13 +322,16 @@ REST_PORT = ConfigOption(
     "Port of the REST API in the driver of jobs; 0 takes any free one. Unlike Flink's it has no default: none means "
     "that there is no REST API.",
     _GROUP,
+    aliases=("web.port",),
 )
 REST_BIND_ADDRESS = ConfigOption(
     "rest.bind-address",
     _TEXT,
-    "127.0.0.1",
-    "Address on which the REST API listens; one that other machines reach needs firesteel.rest.token.",
+    None,
+    "Address on which the REST API listens; none means the loopback. One that other machines reach needs "
+    "firesteel.rest.token.",
     _GROUP,
+    aliases=("web.address", "jobmanager.web.address"),
 )
 REST_TOKEN = ConfigOption(
     "firesteel.rest.token",

@@ -153,6 +153,7 @@ DEFAULTS_OF_OUR_OWN = {
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",  # None says what the largest int says
     "state.backend.rocksdb.memory.fixed-per-slot",  # Flink shares managed memory instead
     "execution.attached",
+    "rest.port",  # None: there is no REST API unless it is asked for
 }
 
 

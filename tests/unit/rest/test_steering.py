@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import socket
+import threading
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import CheckpointError, ConfigurationError
 from firesteel.events import JobDescribed, JobHistory, StatusChanged
 from firesteel.rest import JobRegistry, RestServer, create_app, server
-from firesteel.rest.operations import Operations
+from firesteel.rest.operations import Operations, failed
 from tests.unit.rest.test_answers import SHAPES, differences
 
 ID = "a" * 32
@@ -187,6 +188,22 @@ def test_outcomes_are_forgotten_after_a_while() -> None:
     assert operations.outcome(ID, TRIGGER) is not None
     now[0] = 1301.0
     assert operations.outcome(ID, TRIGGER) is None
+
+
+def test_a_program_that_ends_waits_for_those_who_will_ask() -> None:
+    now = [0.0]
+    operations = Operations(clock=lambda: now[0])
+    operations.wait_until_told()  # nobody has asked for anything
+    future: CompletableFuture[str] = CompletableFuture()
+    operations.begin(ID, TRIGGER, lambda: future)
+    future.set_result("/s")
+    asking = threading.Thread(target=lambda: operations.outcome(ID, TRIGGER))
+    asking.start()
+    operations.wait_until_told()
+    asking.join()
+    operations.begin(ID, "c" * 32, lambda: failed("it is gone"))
+    now[0] = 11.0
+    operations.wait_until_told()  # who has not asked by now does not want to know
 
 
 # ---- a job that runs -----------------------------------------------------------------------------------------------
