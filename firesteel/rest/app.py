@@ -94,7 +94,6 @@ class _Api:
             "/jobs": lambda request: jobs.job_ids(self._registry.views()),
             "/jobs/overview": lambda request: jobs.jobs_overview(self._registry.views()),
             "/jobs/metrics": self._metrics_of_jobs,
-            f"{_JOB}/savepoints/{{triggerid}}": self._outcome,
             **{f"{_JOB}{path}": partial(self._of_job, answer) for path, answer in _OF_JOB.items()},
             **{f"{_VERTEX}{path}": partial(self._of_vertex, answer) for path, answer in _OF_VERTEX.items()},
         }
@@ -103,6 +102,7 @@ class _Api:
             *routes,
             Route(_JOB, self._cancel, methods=["PATCH"]),
             Route(f"{_JOB}/savepoints", self._savepoint, methods=["POST"]),
+            Route(f"{_JOB}/savepoints/{{triggerid}}", self._outcome, methods=["GET"]),
             Route(f"{_JOB}/stop", self._stop, methods=["POST"]),
         ]
 
@@ -127,12 +127,13 @@ class _Api:
         views = [each for each in self._registry.views() if wanted is None or each.job.job_id in wanted]
         return metrics.aggregate(map(metrics.job_metrics, views), words(request, "get"), _aggregations(request))
 
-    def _outcome(self, request: Request) -> Any:
+    async def _outcome(self, request: Request) -> Response:
+        """What became of a savepoint. It needs no thread: when a program ends there are no new ones to be had."""
         job_id, trigger_id = hex_id(request, "jobid"), hex_id(request, "triggerid")
         outcome = self._operations.outcome(job_id, trigger_id)
         if outcome is None:
             raise RestError(404, f"There is no savepoint operation with triggerId={trigger_id} for job {job_id}")
-        return outcome
+        return JSONResponse(outcome)
 
     # ---- steering ----------------------------------------------------------------------------------------------------
 

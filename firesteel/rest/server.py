@@ -23,6 +23,7 @@ __all__ = ["RestServer", "show_job"]
 
 log = logging.getLogger("firesteel.rest")
 _LOOPBACK = "127.0.0.1"
+_STOPPING_SECONDS = 5.0
 
 
 class RestServer:
@@ -64,17 +65,19 @@ class RestServer:
         except Exception:
             log.exception("the REST server has ended; jobs go on")
 
-    def await_askers(self) -> None:
-        """Wait a little for those who have asked for a savepoint and do not know yet what became of it.
+    def end(self) -> None:
+        """Answer no more, once those who have asked for a savepoint know what became of it, or a little later.
 
         A job that is stopped with a savepoint often ends its program, and the server with it.
         """
         self._operations.wait_until_told()
+        self.stop()  # which lets the last answer go out
 
     def stop(self) -> None:
         """Answer no more."""
+        atexit.unregister(self.end)
         self._server.should_exit = True
-        self._thread.join()
+        self._thread.join(_STOPPING_SECONDS)
         self._socket.close()
 
 
@@ -120,7 +123,7 @@ def show_job(job: SteeredJob, configuration: Configuration, tell: Callable[[str]
             server = RestServer(JobRegistry(), port, address, configuration.get(REST_TOKEN), tuple(hosts or ()))
             server.start()
             _servers[address, port] = server
-            atexit.register(server.await_askers)
+            atexit.register(server.end)
             (tell or _tell)(server.url)
     server.registry.add(job)
 

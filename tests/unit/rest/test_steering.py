@@ -6,6 +6,7 @@ import base64
 import json
 import socket
 import threading
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -243,6 +244,22 @@ def test_a_running_job_is_watched_saved_and_stopped(
     assert ask(path)["state"] == "FINISHED"
     latest = formed(ask(f"{path}/checkpoints"), "/jobs/:jobid/checkpoints")["latest"]["savepoint"]
     assert latest["external_path"] == answer["operation"]["location"] and not latest["discarded"]
+
+
+def test_the_last_answer_goes_out_before_the_server_ends(job: PlayedJob) -> None:
+    registry = JobRegistry()
+    registry.add(job)
+    running = RestServer(registry, 0)
+    running.start()
+    body = {"targetDirectory": "/s", "triggerId": TRIGGER}
+    assert ask(f"{running.url}jobs/{ID}/stop", "POST", body) == {"request-id": TRIGGER}
+    job.savepoints[0].set_result("/s/1")
+    ending = threading.Thread(target=running.end)
+    ending.start()
+    assert ask(f"{running.url}jobs/{ID}/savepoints/{TRIGGER}")["operation"] == {"location": "/s/1"}
+    ending.join()
+    with pytest.raises(urllib.error.URLError):
+        ask(running.url)
 
 
 def test_jobs_of_a_program_share_a_server(servers: dict[Any, RestServer]) -> None:
