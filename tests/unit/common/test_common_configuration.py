@@ -124,7 +124,7 @@ def test_an_unknown_key_of_firesteels_own_is_warned_about() -> None:
 
 def test_keys_without_meaning_share_one_warning_per_reason() -> None:
     with pytest.warns(FiresteelWarning) as given:
-        Configuration.from_dict({"taskmanager.numberOfTaskSlots": 4, "jobmanager.rpc.address": "x", "web.log.path": "x"})
+        Configuration.from_dict({"taskmanager.numberOfTaskSlots": 4, "jobmanager.rpc.address": "", "web.log.path": ""})
     texts = [str(warning.message) for warning in given]
     assert len(texts) == 2
     assert texts[0].startswith("options taskmanager.numberOfTaskSlots, jobmanager.rpc.address have no effect here: ")
