@@ -42,6 +42,7 @@ from tests.features.executors import MakeEnv, collect
 from tests.features.kill_points import SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering
 from tests.features.test_exactly_once import Appends, Queue, committed_files
+from tests.services import test_kafka
 
 COUNT = 40
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "user-guide" / "connectors.md"
@@ -256,6 +257,8 @@ def test_a_sink_keeps_its_promise(make_env: MakeEnv, tmp_path: Path, kind: type[
 # --- the table --------------------------------------------------------------------------------------------
 
 PROVEN_BY_TESTS_OF_THEIR_OWN = {
+    "KafkaSource": test_kafka.test_killed_at_every_point_each_record_is_there_once,
+    "KafkaSink": test_kafka.test_killed_at_every_point_each_record_is_there_once,
     "DataFrameSource": test_a_dataframe_gives_each_row_once,
     "SocketSource": test_a_socket_gives_no_record_twice,
 }

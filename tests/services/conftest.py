@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.services.kafka import Topics, kafka_broker
 from tests.services.places import Place
 from tests.services.servers import hdfs_servers, s3_server
 from tests.services.yarn import Yarn, yarn_servers
@@ -30,6 +31,12 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
     with yarn_servers(tmp_path_factory.mktemp("yarn")) as servers:
         yield servers
+
+
+@pytest.fixture(scope="session")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
+    with kafka_broker(tmp_path_factory.mktemp("kafka")) as (servers, guarded):
+        yield Topics(servers, guarded)
 
 
 @pytest.fixture
