@@ -16,6 +16,8 @@ from tests.services.servers import ROOT
 ENVIRONMENTS = ROOT / "build" / "environments"
 
 # What PySpark itself leaves to Python's garbage collector, before it closed its sockets: 3.5 to 4.2.
+_TOGETHER = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
+"""Two processes share the tests, as in `make test`."""
 _SPARKS_OWN_WARNINGS = (
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
@@ -78,7 +80,7 @@ def run_tests(python: Path, *selection: str, minutes: int) -> None:
     variables = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "PYSPARK_"))}
     variables["PATH"] = os.pathsep.join([str(python.parent), variables.get("PATH", "")])
     done = subprocess.run(
-        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *warnings, *selection],
+        [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *_TOGETHER, *warnings, *selection],
         cwd=ROOT,
         env=variables,
         stdout=subprocess.PIPE,
