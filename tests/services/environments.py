@@ -15,9 +15,10 @@ from tests.services.servers import ROOT
 
 ENVIRONMENTS = ROOT / "build" / "environments"
 
-# What PySpark itself leaves to Python's garbage collector, before it closed its sockets: 3.5 to 4.2.
 _TOGETHER = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 """Two processes share the tests, as in `make test`."""
+
+# What PySpark itself leaves to Python's garbage collector, before it closed its sockets: 3.5 to 4.2.
 _SPARKS_OWN_WARNINGS = (
     "ignore:unclosed <socket:ResourceWarning",
     "ignore:Exception ignored in. <socket:pytest.PytestUnraisableExceptionWarning",
