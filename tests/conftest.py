@@ -105,6 +105,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     # Session fixtures are made before any function fixture could object, hence a hook.
     if _in_unit_room(item) and "spark" in getattr(item, "fixturenames", ()):
         pytest.fail("tests/unit runs without Spark: move this test to tests/spark", pytrace=False)
+    shuffle = item.get_closest_marker("shuffle")
+    if shuffle is not None and os.environ.get("FIRESTEEL_TEST_EXCHANGE") == "direct":
+        pytest.skip(*shuffle.args)
 
 
 @pytest.fixture(autouse=True)

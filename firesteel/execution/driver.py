@@ -227,13 +227,13 @@ class JobDriver:
 
     def _finish(self, told: say.Finish) -> None:
         error = self._error_of(told.outcome)
-        for sink in self._driver_sinks.values():
-            sink.finished(error)
         runtime_ms = int((time.monotonic() - self._started) * 1000)
         story = error.story if isinstance(error, JobFailedError) else ""
         self._run.reporter.ended(self._run.job.status, runtime_ms, error, self._run.job.metrics.counters(), story)
         if self._log is not None:
             self._log.close()
+        for sink in self._driver_sinks.values():  # who reads results may go on, and delete the directory, from here
+            sink.finished(error)
         self._run.job.finish(runtime_ms, error)
 
     def _error_of(self, outcome: Outcome) -> BaseException | None:

@@ -165,6 +165,7 @@ def slowly(payload):
 
 
 @on_both
+@pytest.mark.shuffle("in one process, epochs that flow do not measure back pressure yet")
 @pytest.mark.feature("RT-04")
 def test_a_slow_operator_slows_the_source_and_memory_stays_flat(make_env: MakeEnv, executor: str) -> None:
     # An epoch on Spark has a fixed cost: it has to be longer there for the work to outweigh it.

@@ -73,7 +73,9 @@ def _precedence(node: Node) -> int:
         return PREFIXES.get(node.operator, _ATOM)
     if isinstance(node, Postfix):
         return POSTFIX
-    if isinstance(node, (Between, Like, InList, InQuery, Quantified)):
+    if isinstance(node, Quantified):  # read like the comparison it begins with
+        return COMPARISON
+    if isinstance(node, (Between, Like, InList, InQuery)):
         return PREDICATE
     return ITEM if isinstance(node, (Item, FieldAccess)) else _ATOM
 
