@@ -116,7 +116,7 @@ def test_topics_are_found_while_the_job_runs_and_written_once_whatever_breaks(
     assert sorted(record for record, _ in rows) == sorted(expected)
     numbers = [checkpoint for _, checkpoint in rows]
     assert numbers == sorted(numbers)
-    assert len(set(numbers)) >= 3
+    assert len(set(numbers)) >= 2  # the second topic came when the first had been committed
 
 
 def test_a_commit_is_put_off_while_somebody_else_writes(sqlite_topics: Any, tmp_path: Path) -> None:
