@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +198,16 @@ def test_an_error_can_be_sent_to_another_process() -> None:
     assert (str(error), error.line, error.column) == ("line 1, column 2: no", 1, 2)
 
 
+@pytest.fixture
+def _usual_depth() -> Iterator[None]:
+    """Jobs that ran in this process before may have asked Python for more."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    yield
+    sys.setrecursionlimit(before)
+
+
+@pytest.mark.usefixtures("_usual_depth")
 def test_long_chains_are_resolved_and_deep_nesting_is_refused(tables: CatalogTables) -> None:
     chain = " OR ".join(f"id = {number}" for number in range(1500))
     assert [field.name for field in _resolve(f"SELECT id FROM orders WHERE {chain}", tables).fields] == ["id"]
