@@ -50,3 +50,8 @@ class SubtaskReport:
     union_state: list[str] = field(default_factory=list)
     """The uids of operators with union list state."""
     remarks: Remarks = field(default_factory=Remarks)
+
+    def count_received(self, edge: int, sender: int, attempt: str) -> None:
+        """A chunk has come: chunks of one channel in one epoch are of one attempt, or something is wrong."""
+        first, count = self.received.get((edge, sender), (attempt, 0))
+        self.received[(edge, sender)] = (first if first == attempt else "several attempts", count + 1)

@@ -104,12 +104,9 @@ class FlowingEpoch:
         """Process chunks, those of one channel in the order in which they came."""
         self._set_clock(now)
         by_chain: dict[int, list[ChunkRow]] = {}
-        received = self._report.received
         for row in sorted(rows, key=lambda row: row[2:4]):
             by_chain.setdefault(self._subtask.chain_of_edge(row[2]).layout.id, []).append(row)
-            channel = (row[2], row[3])
-            attempt, count = received.get(channel, (row[5], 0))
-            received[channel] = (attempt if attempt == row[5] else "several attempts", count + 1)
+            self._report.count_received(row[2], row[3], row[5])
             self.bytes_in[row[2]] = self.bytes_in.get(row[2], 0) + len(row[6])
         for chain_id, mine in by_chain.items():
             chain = self._subtask.chains[chain_id]

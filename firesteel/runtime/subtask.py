@@ -122,9 +122,7 @@ class LevelSubtask:
         by_chain: dict[int, list[ChunkRow]] = defaultdict(list)
         for row in sorted(rows, key=lambda row: row[2:5]):
             by_chain[self._chain_of_edge[row[2]].layout.id].append(row)
-            channel = (row[2], row[3])
-            attempt, count = report.received.get(channel, (row[5], 0))
-            report.received[channel] = (attempt if attempt == row[5] else "several attempts", count + 1)
+            report.count_received(row[2], row[3], row[5])
         return by_chain
 
     def close(self) -> list[Exception]:

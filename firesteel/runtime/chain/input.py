@@ -103,8 +103,9 @@ class ChainInput:
 
     def work_off(self, expired: Callable[[], bool]) -> None:
         """When all records have come and are sorted: give them to the operator, as far as the epoch has time."""
-        ready = self._sorted is not None and self.gate.all_ended and not self._sorted.done
-        if ready and self._sorted is not None and self._sorted.work_off(expired):
+        if self._sorted is None or self._sorted.done or not self.gate.all_ended:
+            return
+        if self._sorted.work_off(expired):
             self._head.advance_watermark(self.gate.watermark)
 
     def end_inputs(self) -> None:
