@@ -95,13 +95,16 @@ class JobDriver:
 
     # ---- the loop ------------------------------------------------------------------------------------------------
 
+    def announce(self) -> None:
+        """Tell all who watch the job what it is made of, before :meth:`run` and in the thread that submits it."""
+        self._run.reporter.described(self._run.checkpoints.settings)
+
     def run(self) -> None:
         """Run the job to its end. Never raises but for an interrupt: the outcome is in the job's result."""
         self._started = time.monotonic()
         _use_own_settings(self._run.plan)
         try:
             self._warn_about_guarantees()
-            self._run.reporter.described(self._run.checkpoints.settings)
             event: say.Event | None = say.Submitted(self._run.ticks())
             while event is not None:
                 instructions = self._machine.handle(event)

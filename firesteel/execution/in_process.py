@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
-from firesteel.common.options import EXCHANGE, SAVEPOINT_DIR
+from firesteel.common.options import EXCHANGE
 from firesteel.execution.archives import UnpackedArchives
 from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.in_process import InProcessExchange
 from firesteel.execution.driver import JobDriver
-from firesteel.execution.ending import Interrupted, end_with_program, orderly_signals
+from firesteel.execution.ending import Interrupted
 from firesteel.execution.host import (
     LevelTask,
     SubtaskHost,
@@ -21,8 +21,8 @@ from firesteel.execution.host import (
     next_partition,
     result_of,
 )
-from firesteel.execution.job import EngineJobClient, Job
-from firesteel.execution.operating import open_to_operators
+from firesteel.execution.job import Job
+from firesteel.execution.operating import start
 from firesteel.execution.python_path import extend_own_path
 from firesteel.execution.results import LevelResult
 from firesteel.execution.worker_plan import worker_plan
@@ -132,11 +132,4 @@ class InProcessExecutor(Executor):
         extend_own_path(plan.configuration)
         job = Job(plan.name)
         driver = JobDriver(plan, InProcessCluster(plan, str(job.id)), job, driver_sinks)
-        client = open_to_operators(EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR)), plan.configuration)
-        if detached:
-            end_with_program(job)
-            threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
-        else:
-            with orderly_signals():
-                driver.run()
-        return client
+        return start(driver, job, plan.configuration, detached)

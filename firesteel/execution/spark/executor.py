@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 from firesteel.common import Configuration, JobClient
-from firesteel.common.options import EXCHANGE, SAVEPOINT_DIR
+from firesteel.common.options import EXCHANGE
 from firesteel.execution.driver import JobDriver
-from firesteel.execution.ending import end_with_program, orderly_signals
-from firesteel.execution.job import EngineJobClient, Job
-from firesteel.execution.operating import open_to_operators
+from firesteel.execution.job import Job
+from firesteel.execution.operating import start
 from firesteel.execution.spark import relay
 from firesteel.execution.spark.cluster import SparkCluster
 from firesteel.execution.spark.dependencies import Dependencies, ship_dependencies
@@ -76,11 +74,4 @@ class SparkExecutor(Executor):
         job = Job(plan.name)
         cluster = _cluster(plan, job, context, dependencies)
         driver = JobDriver(plan, cluster, job, driver_sinks)
-        client = open_to_operators(EngineJobClient(job, plan.configuration.get(SAVEPOINT_DIR)), plan.configuration)
-        if detached:
-            end_with_program(job)
-            threading.Thread(target=driver.run, name=f"firesteel-{plan.name}", daemon=True).start()
-        else:
-            with orderly_signals():
-                driver.run()
-        return client
+        return start(driver, job, plan.configuration, detached)

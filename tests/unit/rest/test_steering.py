@@ -19,6 +19,7 @@ from firesteel.common import CompletableFuture, Configuration, JobID, JobStatus
 from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import CheckpointError, ConfigurationError
 from firesteel.events import JobDescribed, JobHistory, StatusChanged
+from firesteel.execution.driver import JobDriver
 from firesteel.rest import JobRegistry, RestServer, create_app, server
 from firesteel.rest.operations import Operations, failed
 from tests.unit.rest.test_answers import SHAPES, differences
@@ -275,6 +276,21 @@ def test_jobs_of_a_program_share_a_server(servers: dict[Any, RestServer]) -> Non
     (running,) = servers.values()
     listed = ask(f"{running.url}jobs/overview")["jobs"]
     assert [(each["name"], each["state"]) for each in listed] == [("second", "CANCELED"), ("first", "CANCELED")]
+
+
+def test_a_job_is_shown_before_it_begins(servers: dict[Any, RestServer], monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, run = threading.Event(), JobDriver.run
+    monkeypatch.setattr(JobDriver, "run", lambda driver: (begin.wait(60), run(driver))[1])
+    configuration = Configuration.from_dict({"execution.target": "in-process", "rest.port": "0"})
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env.from_data_generator(lambda n: n, count=None).add_sink(lambda _: None)
+    job = env.execute_async("not yet")
+    path = f"{next(iter(servers.values())).url}jobs/{job.get_job_id()}"
+    assert ask(path)["state"] == "CREATED"
+    ask(f"{path}?mode=cancel", "PATCH")
+    begin.set()
+    with pytest.raises(Exception, match="cancelled"):
+        job.get_job_execution_result().result(60)
 
 
 def test_without_the_option_there_is_no_server(servers: dict[Any, RestServer]) -> None:
