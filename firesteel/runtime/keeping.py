@@ -99,8 +99,16 @@ class Emission:
 
     def keeps_nothing(self) -> bool:
         """Whether the attributes are still the same. To be asked now and then: methods may set them."""
-        attributes = vars(self._owner)
-        return all(attributes.get(name, _UNKNOWN) is value for name, value in self.needed.items())
+        return all(_own_attribute(self._owner, name) is value for name, value in self.needed.items())
+
+
+def _own_attribute(owner: Any, name: str) -> Any:
+    """An attribute that the object itself has.
+
+    Its ``__dict__`` is not asked for: from then on CPython would keep the attributes there, and the method itself would
+    take a quarter longer to reach them.
+    """
+    return _UNKNOWN if hasattr(type(owner), name) else getattr(owner, name, _UNKNOWN)
 
 
 def emission_of(call: Callable[..., Any]) -> Emission | None:
@@ -111,13 +119,18 @@ def emission_of(call: Callable[..., Any]) -> Emission | None:
     instructions = list(dis.get_instructions(code))
     if function.__closure__ or function.__defaults__ or function.__kwdefaults__ or code.co_cellvars:
         return None
-    if not hasattr(call.__self__, "__dict__") or not _yields_last(instructions):
+    if _finds_attributes_its_own_way(type(call.__self__)) or not _yields_last(instructions):
         return None
     needed: dict[str, Any] = {}
-    rest = _without_own_attributes(instructions, code.co_varnames[0], vars(call.__self__), needed)
+    rest = _without_own_attributes(instructions, code.co_varnames[0], call.__self__, needed)
     if rest is None or not _are_harmless(rest, code, function.__globals__, set()):
         return None
     return Emission(call.__self__, needed)
+
+
+def _finds_attributes_its_own_way(owner: type) -> bool:
+    own_ways = ("__getattribute__", "__getattr__")
+    return any(name in vars(base) for base in owner.__mro__[:-1] for name in own_ways)
 
 
 def _yields_last(instructions: list[dis.Instruction]) -> bool:
@@ -132,7 +145,7 @@ def _yields_last(instructions: list[dis.Instruction]) -> bool:
 
 
 def _without_own_attributes(
-    instructions: list[dis.Instruction], me: str, attributes: dict[str, Any], needed: dict[str, Any]
+    instructions: list[dis.Instruction], me: str, owner: Any, needed: dict[str, Any]
 ) -> list[dis.Instruction] | None:
     """The instructions without those that use the object's own constants and state; None if it uses anything else."""
     rest = []
@@ -145,7 +158,7 @@ def _without_own_attributes(
         loaded = next(stream, None)
         if instruction.opname != "LOAD_FAST" or loaded is None or loaded.opname != "LOAD_ATTR":
             return None
-        value = needed[loaded.argval] = attributes.get(loaded.argval, _UNKNOWN)
+        value = needed[loaded.argval] = _own_attribute(owner, loaded.argval)
         if isinstance(value, State) and holds_unchangeable(value):
             method = next(stream, None)
             if method is None or not method.opname.endswith(("_METHOD", "_ATTR")):

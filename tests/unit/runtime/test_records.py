@@ -347,3 +347,25 @@ def test_a_constant_that_has_been_replaced_counts_no_longer() -> None:
     assert emission is not None and emission.keeps_nothing()
     owner.last = []
     assert not emission.keeps_nothing()
+
+
+class Computed:
+    @property
+    def last(self) -> Any:
+        return 1
+
+    def emit(self, value: Any, ctx: Any) -> Any:
+        yield self.last
+
+
+class Fetched:
+    def __getattr__(self, name: str) -> Any:
+        return 1
+
+    def emit(self, value: Any, ctx: Any) -> Any:
+        yield self.last
+
+
+@pytest.mark.parametrize("owner", [Computed(), Fetched()])
+def test_an_attribute_that_is_computed_is_no_constant(owner: Any) -> None:
+    assert emission_of(owner.emit) is None
