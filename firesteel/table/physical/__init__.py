@@ -1,0 +1,1 @@
+"""How queries are carried out: operators of the engine, and the planner that puts them together."""
