@@ -240,12 +240,12 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
     *_rules("a timer that is running when its job is cancelled ends with its process", "timerservice."),
     *_rules("there is no DataSet optimizer to tune", "compiler."),
     *_rules(
-        "there are no tables and no SQL yet",
+        "there are no materialized tables, and SQL is run by the program itself",
         "materialized-table.",
         "sql-client.",
         "sql-gateway.",
-        "table.",
         "workflow-scheduler.",
     ),
+    *_rules("of the options of tables only those above are used", "table."),
 )
 """Looked at in this order, after the single options."""

@@ -8,7 +8,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from firesteel.common.config_options import ConfigOption, MapValue
-from firesteel.common.options import engine, flink
+from firesteel.common.options import engine, flink, table
 from firesteel.common.options.flink import PREFIX_RULES
 from firesteel.common.options.flink_table import flink_keys, older_flink_keys
 
@@ -20,7 +20,7 @@ def _declared(module: Any) -> list[ConfigOption[Any]]:
 
 
 OPTIONS: dict[str, ConfigOption[Any]] = {
-    option.key: option for module in (engine, flink) for option in _declared(module)
+    option.key: option for module in (engine, table, flink) for option in _declared(module)
 }
 """Every single option by its key."""
 

@@ -67,6 +67,10 @@ class Aggregator:
         """The result; NULL of no values, for most."""
         raise NotImplementedError
 
+    def for_insertions(self) -> Aggregator:
+        """One that need not take anything back, and so may remember less."""
+        return self
+
 
 class _Count(Aggregator):
     def create(self) -> Any:
@@ -239,6 +243,28 @@ class _Extreme(_Bag):
     def value(self, accumulator: Any) -> Any:
         return self._choose(self.present(accumulator), default=None)
 
+    def for_insertions(self) -> Aggregator:
+        return _Chosen(self._choose)
+
+
+class _Chosen(Aggregator):
+    """One value out of all that have come: the accumulator is that value, and nothing else."""
+
+    def __init__(self, choose: Callable[[Any, Any], Any]) -> None:
+        self._choose = choose
+
+    def create(self) -> Any:
+        return None
+
+    def accumulate(self, accumulator: Any, *values: Any) -> Any:
+        return values[0] if accumulator is None else self._choose(accumulator, values[0])
+
+    def merge(self, accumulator: Any, other: Any) -> Any:
+        return accumulator if other is None else self.accumulate(accumulator, other)
+
+    def value(self, accumulator: Any) -> Any:
+        return accumulator
+
 
 class _Percentile(Aggregator):
     """Numbers with frequencies, and the share that is asked for; between two numbers the result is on the line."""
@@ -403,8 +429,21 @@ register_aggregate(
     lambda call: ArrayType(call.types[0]),
     lambda call: _Row(lambda items: tuple(items) or None, True),
 )
-register_aggregate("FIRST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[0] if items else None))
-register_aggregate("LAST_VALUE", (ANY,), _of_argument, lambda call: _Row(lambda items: items[-1] if items else None))
+
+
+class _End(_Row):
+    """The first of all values, or the last."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(lambda items: items[at] if items else None)
+        self._at = at
+
+    def for_insertions(self) -> Aggregator:
+        return _Chosen((lambda first, _: first) if self._at == 0 else (lambda _, last: last))
+
+
+register_aggregate("FIRST_VALUE", (ANY,), _of_argument, lambda call: _End(0))
+register_aggregate("LAST_VALUE", (ANY,), _of_argument, lambda call: _End(-1))
 
 
 def _make_list_agg(call: Call) -> Aggregator:

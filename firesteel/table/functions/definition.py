@@ -120,6 +120,12 @@ class Function:
     deterministic: bool = True
     aliases: tuple[str, ...] = ()
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """A built-in function travels by its name."""
+        if _CATALOGUE.get(self.name.upper()) is self:
+            return find_function, (self.name,)
+        return super().__reduce__()
+
 
 _CATALOGUE: dict[str, Function] = {}
 
