@@ -17,7 +17,7 @@ from firesteel.common import ConfigOptions, Configuration, Duration, FiresteelWa
 from firesteel.common import warnings as firesteel_warnings
 from firesteel.common.config_file import parse_config_text
 from firesteel.common.config_options import ListValue, MapValue
-from firesteel.common.options import engine
+from firesteel.common.options import engine, table
 from firesteel.common.options.flink import PREFIX_RULES
 from firesteel.common.options.flink_table import flink_keys
 from firesteel.common.options.page import render_page
@@ -486,7 +486,7 @@ def test_every_option_is_described_and_has_a_default_of_its_type() -> None:
 
 
 def test_all_options_in_use_are_exported() -> None:
-    exported = {getattr(options, name).key for name in engine.__all__}
+    exported = {getattr(module, name).key for module in (engine, table) for name in module.__all__}
     assert exported == {key for key, option in options.OPTIONS.items() if option.no_meaning is None}
 
 
