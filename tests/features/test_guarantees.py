@@ -27,6 +27,7 @@ from firesteel.connectors.files.sink import FileSink, StreamingFileSink
 from firesteel.connectors.files.source import FileSource
 from firesteel.connectors.hybrid import HybridSource
 from firesteel.connectors.input_format import InputFormatSource
+from firesteel.connectors.jdbc import JdbcSink, JdbcSource
 from firesteel.connectors.number_seq import NumberSequenceSource
 from firesteel.connectors.socket import SocketSource
 from firesteel.connectors.source_function import SourceFunctionSource
@@ -42,6 +43,7 @@ from tests.features.executors import MakeEnv, collect
 from tests.features.kill_points import SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering
 from tests.features.test_exactly_once import Appends, Queue, committed_files
+from tests.features.test_jdbc import INSERT, database, values
 from tests.services import test_kafka
 
 COUNT = 40
@@ -140,6 +142,13 @@ class Numbers(InputFormat):
         return None
 
 
+def read_table(tmp_path: Path) -> JdbcSource:
+    table = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 39) SELECT i AS value FROM n"
+    options = database(tmp_path / "db", f"CREATE TABLE IF NOT EXISTS result AS {table}")
+    query = JdbcSource.builder().set_sql("SELECT value FROM result ORDER BY value").set_connection_options(options)
+    return query.set_type_information(Types.INT()).build()
+
+
 SOURCES: dict[type[Any], Callable[[Path], Any]] = {
     CollectionSource: lambda path: CollectionSource(range(COUNT)),
     DataGeneratorSource: lambda path: DataGeneratorSource(lambda index: index, COUNT),
@@ -148,6 +157,7 @@ SOURCES: dict[type[Any], Callable[[Path], Any]] = {
         HybridSource.builder(read_files(path)).add_source(NumberSequenceSource(0, COUNT)).build()
     ),
     InputFormatSource: lambda path: InputFormatSource(Numbers()),
+    JdbcSource: read_table,
     NumberSequenceSource: lambda path: NumberSequenceSource(0, COUNT - 1),
     SourceFunctionSource: lambda path: SourceFunctionSource(Queue(list(range(COUNT)))),
     TaxiFareSource: lambda path: TaxiFareSource(count=COUNT),
@@ -231,6 +241,7 @@ def files(kind: type[FileSink], path: Path) -> Sink:
 SINKS: dict[type[Any], tuple[Callable[[Path], Any], Callable[[Path], list[Any]]]] = {
     DiscardingSink: (lambda path: DiscardingSink(), lambda path: list(range(COUNT))),
     FileSink: (lambda path: files(FileSink, path), committed_files),
+    JdbcSink: (lambda path: JdbcSink.sink(INSERT, Types.INT(), database(path, "CREATE TABLE result (value)")), values),
     StreamingFileSink: (lambda path: files(StreamingFileSink, path), committed_files),
     SinkFunction: (Appends, lambda path: [int(line) for line in path.read_text().splitlines()]),
     TwoPhaseCommitSinkFunction: (SqliteSink, sqlite_rows),

@@ -9,6 +9,7 @@ import pytest
 
 from tests.services.kafka import Topics, kafka_broker
 from tests.services.places import Place
+from tests.services.postgres import Postgres, postgres_server
 from tests.services.servers import hdfs_servers, s3_server
 from tests.services.yarn import Yarn, yarn_servers
 
@@ -37,6 +38,12 @@ def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Yarn]:
 def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Topics]:
     with kafka_broker(tmp_path_factory.mktemp("kafka")) as (servers, guarded):
         yield Topics(servers, guarded)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    with postgres_server() as server:
+        yield server
 
 
 @pytest.fixture
