@@ -39,8 +39,15 @@ class JobHints:
         self._other_keys: set[int] = set()
         self._given: set[tuple[str, str]] = set()
 
+    def begin_run(self) -> None:
+        """The job starts, for the first time or again: while it did not run, nothing could come."""
+        self._stalls.forget_times()
+
     def observe(self, results: list[SubtaskDone], now: int) -> None:
-        """Take in an epoch, and warn about what it shows."""
+        """Take in an epoch, and warn about what it shows.
+
+        :param now: When the epoch ended: it may have begun with waiting for slots to start.
+        """
         reports = [result.report for result in results]
         only_none: dict[int, OperatorInfo] = {}
         for report in reports:
@@ -123,6 +130,11 @@ class StalledWatermarks:
         """Operator and subtask -> its watermark, and since when it has it."""
         self._reached: dict[str, tuple[int, int]] = {}
         """Head of a chain -> its watermark, and since when it has it."""
+
+    def forget_times(self) -> None:
+        """Count from the next epoch on."""
+        self._made.clear()
+        self._reached.clear()
 
     def observe(self, results: list[SubtaskDone], now: int) -> Iterator[Stall]:
         """Take in an epoch."""

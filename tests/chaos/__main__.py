@@ -229,8 +229,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2 * (os.cpu_count() or 1), help="how many jobs at a time")
     parser.add_argument("--no-spark", action="store_true", help="leave out the jobs on Spark")
+    parser.add_argument("--exchange", choices=["shuffle", "direct"], default="shuffle", help="of all jobs")
     parser.add_argument("--page", action="store_true", help="write the section of docs/reliability.md")
     options = parser.parse_args()
+    os.environ["FIRESTEEL_TEST_EXCHANGE"] = options.exchange  # the programs look for it
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="firesteel-chaos-") as folder:
         base = Path(folder)

@@ -260,6 +260,7 @@ def environment(
     settings = {
         "execution.target": options.target,
         "firesteel.master": options.master,
+        "firesteel.exchange": options.exchange,
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",
@@ -338,6 +339,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--target", default="in-process")
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--exchange", default=os.environ.get("FIRESTEEL_TEST_EXCHANGE", "shuffle"))
     parser.add_argument("--backend", default="hashmap")
     parser.add_argument("--records", type=int, default=4000)
     parser.add_argument("--rate", type=int, default=4000)

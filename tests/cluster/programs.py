@@ -35,6 +35,7 @@ def main() -> None:
     master, directory, records, rate = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
     settings = {
         "firesteel.master": master,
+        "firesteel.exchange": os.environ.get("FIRESTEEL_TEST_EXCHANGE", "shuffle"),
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.executor.memory": "512m",

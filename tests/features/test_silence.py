@@ -125,6 +125,20 @@ def test_an_input_that_holds_event_time_up(make_env: MakeEnv) -> None:
     assert line == line_of("the quiet one")
 
 
+def test_the_start_of_slots_is_no_silence(make_env: MakeEnv) -> None:
+    """The clock goes on by ten seconds and more within the first epoch, as when slots take long to start."""
+    clock = ManualClock()
+    with use_clock(clock):
+        script = [element(1, 1), watermark(1), processing_time(11_000), EPOCH_CUT]
+        for at in range(2, 9):
+            script += [element(at, at), watermark(at), processing_time(11_000 + at), EPOCH_CUT]
+        env = make_env(1)
+        busy = env.from_source(ScriptedSource(script, clock=clock), WatermarkStrategy.no_watermarks(), "busy")
+        silent = [element(1, 1), watermark(1), *[EPOCH_CUT] * 12]
+        quiet = env.from_source(ScriptedSource(silent), WatermarkStrategy.no_watermarks(), "quiet")
+        assert said(lambda: collect(busy.union(quiet).key_by(lambda n: n).reduce(max))) == []
+
+
 def test_an_input_that_says_it_is_idle_holds_nothing_up(make_env: MakeEnv) -> None:
     clock = ManualClock()
     with use_clock(clock):

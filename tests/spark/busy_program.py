@@ -65,9 +65,10 @@ def read_dataframe() -> None:
 
 def main() -> None:
     folder, how, *more = sys.argv[1:]
-    background = "--background" in more
-    more = [word for word in more if word != "--background"]
-    settings = {"task.cancellation.timeout": "20 s"}
+    background, direct = "--background" in more, "--direct" in more
+    more = [word for word in more if word not in ("--background", "--direct")]
+    exchange = "direct" if direct else os.environ.get("FIRESTEEL_TEST_EXCHANGE", "shuffle")
+    settings = {"task.cancellation.timeout": "20 s", "firesteel.exchange": exchange}
     if "--in-process" in more:
         settings["execution.target"] = "in-process"
     if more:

@@ -83,14 +83,21 @@ class Program:
 
 @pytest.mark.feature("RR-04")
 def test_nothing_is_left_of_a_program_whose_functions_are_busy_when_it_is_ended(tmp_path: Path) -> None:
-    """By SIGTERM while a function waits, in the background too, by Ctrl-C while one loops, by SIGKILL while one
-    ignores all signals.
+    """By SIGTERM while a function waits, in the background and with direct exchange too, by Ctrl-C while one loops, by
+    SIGKILL while one ignores all signals, with either exchange.
     """
     waits = Program(tmp_path / "SIGTERM", "block")
-    behind = Program(tmp_path / "background", "block", "--background")
+    behind = Program(tmp_path / "background", "block", "--background", "--direct")
     loops = Program(tmp_path / "SIGINT", "loop")
     ignores = Program(tmp_path / "SIGKILL", "ignore")
-    ends = [(waits, signal.SIGTERM), (behind, signal.SIGTERM), (loops, signal.SIGINT), (ignores, signal.SIGKILL)]
+    direct = Program(tmp_path / "direct", "ignore", "--direct")
+    ends = [
+        (waits, signal.SIGTERM),
+        (behind, signal.SIGTERM),
+        (loops, signal.SIGINT),
+        (ignores, signal.SIGKILL),
+        (direct, signal.SIGKILL),
+    ]
     for program, number in ends:
         program.wait_until_busy()
         program.process.send_signal(number)
@@ -98,13 +105,13 @@ def test_nothing_is_left_of_a_program_whose_functions_are_busy_when_it_is_ended(
     assert waits.wait_until_gone() == 143, waits.errors()
     assert behind.wait_until_gone() == 143, behind.errors()
     assert loops.wait_until_gone() in (1, 130, -signal.SIGINT)
-    assert ignores.wait_until_gone() == -signal.SIGKILL
+    assert ignores.wait_until_gone() == direct.wait_until_gone() == -signal.SIGKILL
 
     assert len(waits.marks("closed")) == len(waits.marks("opened")) > 0
     assert len(loops.marks("closed")) == len(loops.marks("opened")) > 0
     assert len(behind.marks("closed")) == len(behind.marks("opened")) > 0
     assert "Traceback" not in waits.errors() + behind.errors()
-    assert [program.left() for program, _ in ends] == [[], [], [], []]
+    assert [program.left() for program, _ in ends] == [[]] * len(ends)
 
 
 @pytest.mark.feature("RR-04")

@@ -127,9 +127,12 @@ class Conductor:
         return messages
 
     def _lose(self, slot: int, error: Exception) -> None:
-        """A member's line is closed: Spark knows more about that, in a moment."""
+        """A member's line is closed: Spark knows more about that, in a moment.
+
+        On a cluster Spark starts the tasks of a stage anew that has failed, and says nothing: who comes then shows it.
+        """
         deadline = time.monotonic() + _SECONDS_FOR_SPARK
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline and self._arrivals.empty():
             self._check()
             time.sleep(0.02)
         raise MemberLostError(f"slot process {slot} does not answer any more: {error}") from error

@@ -36,6 +36,8 @@ _NUMBER_BYTES = 32
 _HASH_BYTES = 32
 _VISIT_SECONDS = 10.0
 _MOST_VISITORS = 64
+_TRIES = 5
+"""How often one calls again that was sent away, because too many others were at the door."""
 _CIPHERS = "AECDH-AES256-SHA:@SECLEVEL=0"
 """Keys are agreed upon without certificates, which OpenSSL allows only if asked for by name."""
 
@@ -188,7 +190,13 @@ def dial(address: Address, ticket: Pass, first: Any, same_host: bool) -> Line:
     :param first: The first message, which says who one is.
     :param same_host: Whether the folder may be on this host.
     """
-    line = Line(_call(address, ticket, same_host))
+    for left in reversed(range(_TRIES)):
+        try:
+            line = Line(_call(address, ticket, same_host))
+            break
+        except ConnectionError:
+            if not left:
+                raise
     line.send(first)
     return line
 
@@ -288,6 +296,7 @@ def _encrypt(known: socket.socket, ticket: Pass, server: bool) -> tuple[socket.s
         context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE  # the secret shows who it is, bound to this very channel
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones have no such ciphers
+    context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION  # what is unique about it stays so
     context.set_ciphers(_CIPHERS)
     wrapped = context.wrap_socket(known, server_side=server)
     channel = wrapped.get_channel_binding("tls-unique")

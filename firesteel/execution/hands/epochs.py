@@ -64,6 +64,8 @@ class EpochHands:
     def _run_epoch(self, told: say.RunEpoch) -> say.Event:
         epoch = self._run.epoch
         epoch.number = told.number
+        if told.first:
+            self._hints.begin_run()
         if self._run.savepoint is not None:
             epoch.target = self._run.savepoint.target(str(self._run.job.id))
         order = self._order(told, epoch)
@@ -151,4 +153,5 @@ class EpochHands:
         newest = max((each.newest for each in intakes if each.newest is not None), default=MIN_WATERMARK)
         stats = EpochStats(epoch.number, reads.total(), seconds, job_watermark(results), newest, told.checkpoint_id)
         self._run.reporter.epoch(stats, results, self._budget.saturated, self._run.coordinators.metrics())
-        self._hints.observe(results, epoch.now)
+        assert self._run.previous_end is not None
+        self._hints.observe(results, self._run.previous_end)

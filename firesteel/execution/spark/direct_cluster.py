@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from concurrent.futures import Future
 from concurrent.futures import wait as wait_for
 from dataclasses import replace
@@ -35,6 +36,9 @@ _SECRET_BYTES = 32
 _SECONDS_TO_LEAVE = 5.0
 """How long slots have to leave by themselves, before Spark is told to end their tasks."""
 _SECONDS_TO_KILL = 20.0
+_SECONDS_FOR_EXECUTORS = 15.0
+"""How long a lost executor may take to be replaced, before the job goes on with those that are left."""
+_POLL_SECONDS = 0.1
 _LOOPBACK = "127.0.0.1"
 
 
@@ -57,9 +61,9 @@ class DirectCluster(SparkCluster):
         self._window: int = configuration.get(DIRECT_WINDOW)
         self._start_seconds: float = configuration.get(DIRECT_START_TIMEOUT) / 1000
         self._clock_stands = not isinstance(processing_clock(), SteadyClock)
-        cores = default_parallelism(context)
-        self._slots = max(1, min(max(self._widths), cores))
-        self._tasks = 1 if self._local else min(executor_count(context), self._slots)
+        self._slots = self._tasks = 0
+        self._placed = False
+        """Whether slots of this job may be somewhere."""
         self._session: _Session | None = None
         self._lock = threading.Lock()
 
@@ -92,6 +96,7 @@ class DirectCluster(SparkCluster):
 
     def _start(self) -> _Session:
         """Have Spark place the slots, and wait until all of them are there."""
+        self._count_slots()
         spark: Future[None] = Future()
         ticket = Pass(secrets.token_bytes(_SECRET_BYTES), _is_encrypted(self._context))
         conductor = Conductor(self._slots, ticket, self._host(), self._ports, lambda: _raise_failure(spark))
@@ -109,9 +114,25 @@ class DirectCluster(SparkCluster):
         with self._lock:
             self._session = session
         threading.Thread(target=self._hold, args=(packed, spark), name="firesteel-direct", daemon=True).start()
+        before, self._placed = self._placed, True
         if not conductor.gather(self._start_seconds):
-            raise JobFailedError(self._missing())
+            running = self._tasks_run()
+            self._placed = before or running
+            problem = self._unreachable() if running else self._missing()
+            self._context.cancelJobGroup(self._job_id)
+            raise JobFailedError(problem)
         return session
+
+    def _count_slots(self) -> None:
+        """How many slots the job gets, in how many tasks: as many as there is room for now.
+
+        After a failure an executor may be gone, for a moment or for good.
+        """
+        context, lost = self._context, time.monotonic() + _SECONDS_FOR_EXECUTORS
+        while executor_count(context) < self._tasks and time.monotonic() < lost:
+            time.sleep(_POLL_SECONDS)
+        self._slots = max(1, min(max(self._widths), default_parallelism(context)))
+        self._tasks = 1 if self._local else min(executor_count(context), self._slots)
 
     def _hold(self, membership: bytes, spark: Future[None]) -> None:
         """Run Spark's job, in a thread of its own, from the start of the slots to their end."""
@@ -138,15 +159,22 @@ class DirectCluster(SparkCluster):
         address = conductor.address
         return address if self._local else replace(address, host=self._context.getConf().get("spark.driver.host"))
 
+    def _tasks_run(self) -> bool:
+        """Whether Spark has started the tasks: all of them, or none."""
+        tracker = self._context.statusTracker()
+        jobs = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(self._job_id)]
+        stages = [tracker.getStageInfo(stage) for job in jobs if job is not None for stage in job.stageIds]
+        return any(stage is not None and stage.numActiveTasks for stage in stages)
+
     def _missing(self) -> str:
         free = free_cores(self._context)
-        missing = self._tasks - free
-        if missing > 0:
-            return (
-                f"direct exchange needs {self._tasks} free core(s), one on each executor, for as long as the job runs; "
-                f"{free} are free, so {missing} are missing: other jobs of this Spark application hold them. Wait for "
-                "their end, give the application more cores, or set firesteel.exchange: shuffle"
-            )
+        return (
+            f"direct exchange needs {self._tasks} free core(s), one on each executor, for as long as the job runs; "
+            f"{free} are free, so {max(1, self._tasks - free)} are missing: other jobs of this Spark application hold "
+            "them. Wait for their end, give the application more cores, or set firesteel.exchange: shuffle"
+        )
+
+    def _unreachable(self) -> str:
         return (
             f"not all of the {self._slots} slot processes have come within {self._start_seconds:g} s "
             "(firesteel.direct.start-timeout). Can executors reach the driver at spark.driver.host, on the ports of "
@@ -168,6 +196,9 @@ class DirectCluster(SparkCluster):
 
     def _close(self) -> list[str]:
         self._end_session()
+        if not self._placed:  # nothing to close; and there may be no core for the task that would do it
+            self._plan.destroy()
+            return []
         return super()._close()
 
 
@@ -184,5 +215,5 @@ def _raise_failure(spark: Future[None]) -> None:
 def _is_encrypted(context: Any) -> bool:
     """Whether Spark's own connections are encrypted."""
     conf = context.getConf()
-    keys = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled")
+    keys = ("spark.network.crypto.enabled", "spark.ssl.rpc.enabled", "spark.authenticate.enableSaslEncryption")
     return any(conf.get(key, "false").strip().lower() == "true" for key in keys)

@@ -91,7 +91,7 @@ def test_an_impostor_that_listens_learns_nothing_and_is_found_out() -> None:
         victim.close()
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(nonsense=st.one_of(st.binary(max_size=200), st.binary(min_size=64, max_size=64)))
 def test_nonsense_gets_a_random_number_and_nothing_else(opened: OpenDoor, nonsense: bytes) -> None:
     with socket.create_connection(("127.0.0.1", opened.door.address.port)) as stranger:
@@ -104,6 +104,82 @@ def test_nonsense_gets_a_random_number_and_nothing_else(opened: OpenDoor, nonsen
     assert len(heard) in (0, 32) or (opened.ticket.encrypted and heard[0] == _TLS_ALERT)
     assert opened.arrivals.empty()
     opened.friend_gets_in()
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(at=st.integers(0, 63), flip=st.integers(1, 255))
+def test_a_proof_with_one_wrong_byte_is_no_proof(opened: OpenDoor, at: int, flip: int) -> None:
+    """Whatever byte of what a friend would say is changed, it is not let in, and hears no proof."""
+    with socket.create_connection(("127.0.0.1", opened.door.address.port)) as raw:
+        raw.settimeout(10)
+        known, channel = door_module._encrypt(raw, opened.ticket, False)
+        theirs, mine = door_module._exactly(known, 32), b"m" * 32
+        said = bytearray(mine + door_module._proof(opened.ticket, b"caller", theirs, mine, channel))
+        said[at] ^= flip
+        known.sendall(said)
+        assert said_to(known) == b""
+        known.close()
+    assert opened.arrivals.empty()
+
+
+def test_what_a_friend_has_said_opens_no_door_when_it_is_played_back() -> None:
+    opened = OpenDoor()
+    with socket.create_server(("127.0.0.1", 0)) as middle:
+        overheard = bytearray()
+        carrier = carrying(middle, opened.door.address.port, overheard)
+        line = dial(Address(host="127.0.0.1", port=middle.getsockname()[1]), opened.ticket, ("hello",), same_host=False)
+        opened.arrivals.get(timeout=10)[0].close()
+        line.close()
+        carrier.join(10)
+    with socket.create_connection(("127.0.0.1", opened.door.address.port)) as stranger:
+        stranger.sendall(bytes(overheard))
+        assert len(said_to(stranger)) == 32
+    assert opened.arrivals.empty()
+    opened.door.close()
+
+
+def test_who_sits_between_two_friends_and_decrypts_is_found_out() -> None:
+    """Both friends speak to one in the middle that has an encrypted channel with each, and hands all on."""
+    opened = OpenDoor(encrypted=True)
+    with socket.create_server(("127.0.0.1", 0)) as middle:
+
+        def listen() -> None:
+            caller, _ = middle.accept()
+            with caller, socket.create_connection(("127.0.0.1", opened.door.address.port)) as called:
+                to_caller, _ = door_module._encrypt(caller, opened.ticket, True)
+                to_called, _ = door_module._encrypt(called, opened.ticket, False)
+                to_caller.sendall(door_module._exactly(to_called, 32))
+                to_called.sendall(door_module._exactly(to_caller, 64))
+                heard.put(said_to(to_called))
+                to_caller.close()
+                to_called.close()
+
+        heard: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+        thread = threading.Thread(target=listen, daemon=True)
+        thread.start()
+        address = Address(host="127.0.0.1", port=middle.getsockname()[1])
+        with pytest.raises(OSError), pytest.MonkeyPatch.context() as once:
+            once.setattr(door_module, "_TRIES", 1)
+            dial(address, opened.ticket, ("secret plans",), same_host=False)
+        assert heard.get(timeout=10) == b""
+        thread.join(10)
+    assert opened.arrivals.empty()
+    opened.door.close()
+
+
+def test_a_friend_that_was_sent_away_for_others_calls_again(opened: OpenDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, sent_away = door_module._answer, []
+
+    def send_first_away(visitor: socket.socket, ticket: Pass) -> socket.socket:
+        if not sent_away:
+            sent_away.append(visitor)
+            visitor.close()
+            raise ConnectionError("too many are here")
+        return answer(visitor, ticket)
+
+    monkeypatch.setattr(door_module, "_answer", send_first_away)
+    opened.friend_gets_in()
+    assert sent_away
 
 
 def test_a_crowd_that_says_nothing_keeps_nobody_out(opened: OpenDoor) -> None:
