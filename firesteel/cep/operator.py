@@ -30,6 +30,9 @@ from firesteel.runtime.operator import OperatorContext
 from firesteel.runtime.user_function import FunctionOperator
 
 _NEVER = 1 << 64
+Movers = tuple[Callable[[Any], Any], ...]
+"""Conditions on an event of which one must hold, or nothing changes."""
+_NOT_OPEN: tuple[int, Movers] = (MIN_WATERMARK, ())
 _MOST_IN_MEMORY = 100_000
 """So many events may wait in memory from epoch to epoch; more are moved to keyed state."""
 
@@ -108,7 +111,10 @@ class CepOperator(FunctionOperator):
         self._deadlines = backend.timers(f"_cep/deadlines/{domain}")
         self._arrivals = backend.timers(f"_cep/arrivals/{domain}")
         self._event = EventInWork(None, 0, self.keyed.buffer, self._now)
+        self._alone: Automaton | None = None
         self._begins_only_if: Callable[[Any], Any] | None = None
+        self._open: dict[Any, tuple[int, Movers]] = {}
+        """For keys with an open match of a lone pattern: until when only which events change anything."""
         self._armed: dict[Any, int] = {}
         """For each key, the earliest time for which a timer is set."""
 
@@ -157,9 +163,10 @@ class CepOperator(FunctionOperator):
 
     def settle(self) -> None:
         """The patterns have changed. A single one may tell quickly that an event is not for it, if nobody traces."""
-        alone = next(iter(self.automata.values())) if len(self.automata) == 1 else None
-        hasty = alone is not None and self.settings.trace is None and self.settings.comparator is None
-        self._begins_only_if = alone.begins_only_if if alone is not None and hasty else None
+        hasty = len(self.automata) == 1 and self.settings.trace is None and self.settings.comparator is None
+        self._alone = next(iter(self.automata.values())) if hasty else None
+        self._begins_only_if = None if self._alone is None else self._alone.begins_only_if
+        self._open.clear()
 
     def _open_function(self, function: Any, runtime_context: CepRuntimeContext) -> None:
         self._to_close.append(function)
@@ -276,15 +283,24 @@ class CepOperator(FunctionOperator):
     def _take_waiting(self, until: int, due: dict[Any, list[tuple[int, Any]]]) -> None:
         """Events that wait in memory. Those in state came earlier: where times are equal, they stay before them."""
         mixed = set(due)
-        begins, is_open = self._begins_only_if, self.keyed.is_open
+        begins, is_open, open_until = self._begins_only_if, self.keyed.is_open, self._open
         value: Any = None
         try:
             for time, value, key in zip(*self._waiting.take(until)):
                 events = due.get(key)
                 if events is not None:
                     events.append((time, value))
-                elif begins is None or begins(value) or is_open(key):
-                    due[key] = [(time, value)]
+                    continue
+                deadline, movers = open_until.get(key, _NOT_OPEN)
+                if time < deadline:
+                    for changes in movers:
+                        if changes(value):
+                            break
+                    else:
+                        continue
+                elif begins is not None and not is_open(key) and not begins(value):
+                    continue
+                due[key] = [(time, value)]
         except Exception as error:
             raise OperatorFailure.of(self.context.info, error, value) from error
         for key in mixed:
@@ -320,6 +336,16 @@ class CepOperator(FunctionOperator):
             keyed.store()
         if deadline < _NEVER:
             self._arm(key, deadline)
+        if self._alone is not None:
+            self._remember(key, deadline, states[0][2])
+
+    def _remember(self, key: Any, deadline: int, matches: Matches) -> None:
+        """What would change anything for a key, so that other events need not be looked at."""
+        movers = None if matches.idle else self._alone.moved_by(matches)  # type: ignore[union-attr]
+        if movers is None:
+            self._open.pop(key, None)
+        else:
+            self._open[key] = (deadline, movers)
 
     def _from_first(self, events: list[tuple[int, Any]], begins: Callable[[Any], Any]) -> list[tuple[int, Any]]:
         """The events from the first one with which a match may begin."""

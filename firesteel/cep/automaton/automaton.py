@@ -148,6 +148,7 @@ class Automaton:
         self._stays_unless = [self._lone_condition(state) for state in range(len(states))]
         """For states in which an event changes nothing unless a condition holds: that condition."""
         self._begin: Partial = (_LAST, self.start, None, -1)
+        self._movers: dict[frozenset[int], tuple[Callable[[Any], Any], ...] | None] = {}
 
     def _lone_condition(self, state: int) -> Callable[[Any], Any] | None:
         edges = self._edges[state]
@@ -180,6 +181,15 @@ class Automaton:
     def begins_only_if(self) -> Callable[[Any], Any] | None:
         """A condition on an event without which no match begins; None: that takes more to find out."""
         return self._stays_unless[self.start]
+
+    def moved_by(self, matches: Matches) -> tuple[Callable[[Any], Any], ...] | None:
+        """Conditions on an event of which one must hold, or nothing changes; None: that takes more to find out."""
+        states = frozenset([partial[1] for partial in matches.partial])
+        if states not in self._movers:
+            conditions = {id(each): each for each in map(self._stays_unless.__getitem__, states)}
+            known = [each for each in conditions.values() if each is not None]
+            self._movers[states] = tuple(known) if len(known) == len(conditions) else None
+        return self._movers[states]
 
     # ---- life of the conditions -----------------------------------------------------------------------------------
 
