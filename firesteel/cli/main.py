@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import firesteel
-from firesteel.cli import completion, configuration, doctor, events, explain, run, savepoint
+from firesteel.cli import completion, configuration, doctor, events, explain, history, run, savepoint
 from firesteel.cli.program import ProgramFailedError
 from firesteel.errors import ConfigurationError, FiresteelError
 
@@ -28,6 +28,7 @@ examples:
   firesteel explain job.py -o plan.html        draw what would run
   firesteel savepoint list /data/savepoints    what could be started from
   firesteel events --follow /data/checkpoints  what happens to the job that runs there
+  firesteel history /data/checkpoints          jobs of the past, over REST
   firesteel doctor                             check Java, Spark, Python and their versions
 
 exit codes:
@@ -53,7 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"firesteel {firesteel.__version__}")
     parser.add_argument("--debug", action="store_true", help="show errors with their whole traceback")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for module in (run, explain, savepoint, events, doctor, configuration, completion):
+    for module in (run, explain, savepoint, events, history, doctor, configuration, completion):
         module.add_command(commands)
     version = commands.add_parser("version", help="print the version", description="Print the version of Firesteel.")
     version.set_defaults(handler=_version)

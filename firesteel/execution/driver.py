@@ -141,6 +141,7 @@ class JobDriver:
         self._run.coordinators.close()
         self._close_cluster(say.CloseCluster(failed=True))
         self._close_checkpoints(say.CloseCheckpoints(finished=False, cancelled=outside))
+        self._run.refuse_awaited(f"job {self._run.job.name!r} ended before the checkpoint was complete")
         self._run.job.refuse_savepoints()
         self._run.job.set_status(JobStatus.CANCELED if outside else JobStatus.FAILED)
         self._finish(say.Finish(Outcome.INTERRUPTED if outside else Outcome.FAILED))
@@ -186,6 +187,7 @@ class JobDriver:
     # ---- failures and the end ------------------------------------------------------------------------------------
 
     def _roll_back(self, _: say.RollBack) -> None:
+        self._run.refuse_awaited(f"job {self._run.job.name!r} failed before the checkpoint was complete")
         self._run.restore = self._run.checkpoints.roll_back()
         base = self._run.checkpoints.base
         self._run.coordinators.roll_back(None if base is None else base.checkpoint_id)
@@ -225,6 +227,7 @@ class JobDriver:
         self._run.checkpoints.close(finished=told.finished, cancelled=told.cancelled and not suspended)
 
     def _refuse_savepoints(self, _: say.RefuseSavepoints) -> say.Event:
+        self._run.refuse_awaited(f"job {self._run.job.name!r} ended before the checkpoint was complete")
         self._run.job.refuse_savepoints()
         return say.Closed(self._run.ticks())
 

@@ -12,7 +12,7 @@ from firesteel.errors import CheckpointError, ConfigurationError, JobCancelledEr
 from firesteel.events import CheckpointCompleted, CheckpointFailed, ExceptionRaised, JobHistory
 from firesteel.execution.checkpoints import CompletedCheckpoint
 from firesteel.execution.job_metrics import JobMetrics
-from firesteel.execution.savepoints import SavepointRequest
+from firesteel.execution.savepoints import CheckpointRequest, SavepointRequest
 
 
 class Job:
@@ -28,6 +28,7 @@ class Job:
         self._status = JobStatus.CREATED
         self._cancel_requested = threading.Event()
         self._on_cancel: list[Callable[[], None]] = []
+        self._on_end: list[Callable[[], None]] = []
         self._given_up = False
         self.terminated = False
         """Whether it ends because its process does: it may be taken up again, so its checkpoints stay."""
@@ -35,6 +36,8 @@ class Job:
         self._on_wake: list[Callable[[], None]] = []
         self._savepoints: list[SavepointRequest] | None = []
         """Savepoints that have been asked for; None once the job has ended."""
+        self._checkpoint_wishes: list[CheckpointRequest] | None = []
+        """Checkpoints that have been asked for and not begun; None once the job has ended."""
         self._result: Future[JobExecutionResult] = Future()
 
     @property
@@ -61,6 +64,10 @@ class Job:
     def on_cancel(self, tell: Callable[[], None]) -> None:
         """Have something called when the job is to end."""
         self._on_cancel.append(tell)
+
+    def on_end(self, tell: Callable[[], None]) -> None:
+        """Have something called when the job has ended, before those who wait for its result go on."""
+        self._on_end.append(tell)
 
     def request_termination(self) -> None:
         """Ask the loop to end because the process does."""
@@ -105,11 +112,38 @@ class Job:
             return self._savepoints.pop(0) if self._savepoints else None
 
     def refuse_savepoints(self) -> None:
-        """The job has ended: whoever still waits for a savepoint learns that there will be none."""
+        """The job has ended: whoever waits for a savepoint or a checkpoint learns that there will be none."""
         with self._lock:
             waiting, self._savepoints = self._savepoints or [], None
+            wishes, self._checkpoint_wishes = self._checkpoint_wishes or [], None
         for request in waiting:
             request.done.set_exception(CheckpointError(f"job {self.name!r} ended before the savepoint was taken"))
+        for wish in wishes:
+            wish.done.set_exception(CheckpointError(f"job {self.name!r} ended before the checkpoint was taken"))
+
+    def request_checkpoint(self, request: CheckpointRequest) -> None:
+        """Ask the loop for a checkpoint before the next one is due."""
+        with self._lock:
+            over = self._checkpoint_wishes is None
+            if self._checkpoint_wishes is not None:
+                self._checkpoint_wishes.append(request)
+        if over:
+            request.done.set_exception(CheckpointError(f"job {self.name!r} has ended: there is nothing to checkpoint"))
+        else:
+            self.wake()
+
+    def wanted_checkpoints(self) -> list[CheckpointRequest]:
+        """The checkpoints that somebody waits for. One checkpoint serves all of them."""
+        with self._lock:
+            return list(self._checkpoint_wishes or ())
+
+    def take_wanted_checkpoints(self) -> list[CheckpointRequest]:
+        """The same; they are no longer asked for."""
+        with self._lock:
+            taken = self._checkpoint_wishes or []
+            if self._checkpoint_wishes is not None:
+                self._checkpoint_wishes = []
+        return taken
 
     def wake(self) -> None:
         """Let a waiting loop look again, and an epoch that has no end of its own come to one."""
@@ -130,6 +164,8 @@ class Job:
         """The job has ended."""
         if self._given_up:
             return
+        for tell in self._on_end:
+            tell()
         if error is None:
             self._result.set_result(JobExecutionResult(self.id, runtime_ms, self.metrics.counters()))
         else:
@@ -205,6 +241,15 @@ class EngineJobClient(JobClient):
             )
         request = SavepointRequest(directory, stop, drain)
         self._job.request_savepoint(request)
+        return CompletableFuture(request.done)
+
+    def trigger_checkpoint(self, full: bool = False) -> CompletableFuture[int]:
+        """Take a checkpoint now, before the next one is due; the future gives its number.
+
+        :param full: It shall stand by itself, and not build on the one before.
+        """
+        request = CheckpointRequest(full)
+        self._job.request_checkpoint(request)
         return CompletableFuture(request.done)
 
     def get_checkpoints(self) -> list[CompletedCheckpoint]:

@@ -39,6 +39,17 @@ class SavepointRequest:
         return f"{self.directory.rstrip('/')}/savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
 
+@dataclass
+class CheckpointRequest:
+    """A checkpoint that a user waits for.
+
+    :param done: Gets the checkpoint's number.
+    """
+
+    full: bool = False
+    done: Future[int] = field(default_factory=Future)
+
+
 def write_savepoint(
     target: str,
     plan: JobPlan,

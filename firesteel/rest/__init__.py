@@ -12,8 +12,18 @@ of which there is only a log can be shown too::
 from __future__ import annotations
 
 from firesteel.rest.app import create_app
+from firesteel.rest.archive import write_archive
 from firesteel.rest.registry import JobRegistry, SteeredJob
 from firesteel.rest.security import Access
-from firesteel.rest.server import RestServer, show_job
+from firesteel.rest.server import RestServer, archive_job, show_job
 
-__all__ = ["Access", "JobRegistry", "RestServer", "SteeredJob", "create_app", "show_job"]
+__all__ = [
+    "Access",
+    "JobRegistry",
+    "RestServer",
+    "SteeredJob",
+    "archive_job",
+    "create_app",
+    "show_job",
+    "write_archive",
+]

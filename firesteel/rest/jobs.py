@@ -38,15 +38,19 @@ __all__ = [
 _SLOT_SHARING_GROUP = operator_id("default")
 
 
-def cluster_config(offset_ms: int, zone: str) -> dict[str, Any]:
-    """What Flink's dashboard asks for first. Programs cannot be handed in, jobs can be cancelled."""
+def cluster_config(offset_ms: int, zone: str, submit: bool = False, steers: bool = True) -> dict[str, Any]:
+    """What Flink's dashboard asks for first.
+
+    :param submit: Programs can be handed in.
+    :param steers: Jobs can be cancelled; those of logs cannot.
+    """
     return {
         "refresh-interval": 3000,
         "timezone-name": zone,
         "timezone-offset": offset_ms,
         "flink-version": firesteel.__version__,
         "flink-revision": "firesteel",
-        "features": {"web-submit": False, "web-cancel": True, "web-rescale": False, "web-history": False},
+        "features": {"web-submit": submit, "web-cancel": steers, "web-rescale": False, "web-history": not steers},
     }
 
 

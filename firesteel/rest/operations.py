@@ -1,4 +1,4 @@
-"""What takes its time: savepoints that are asked for in one request, and whose outcome others ask for."""
+"""What takes its time: what is asked for in one request, and whose outcome others ask for."""
 
 from __future__ import annotations
 
@@ -21,8 +21,12 @@ _ASKED_WITHIN_SECONDS = 10.0
 """How long a program that ends waits for those who have not asked yet."""
 
 
+def _location(path: str) -> dict[str, Any]:
+    return {"location": path}
+
+
 class Operations:
-    """Savepoints by the job and the id of their request. Safe to use from several threads.
+    """Savepoints and the like by the job and the id of their request. Safe to use from several threads.
 
     :param clock: Monotonic seconds.
     """
@@ -33,11 +37,11 @@ class Operations:
         self._changed = threading.Condition(self._lock)
         self._told: set[tuple[str, str]] = set()
         """Operations whose outcome somebody has got."""
-        self._begun: dict[tuple[str, str], CompletableFuture[str]] = {}
+        self._begun: dict[tuple[str, str], CompletableFuture[Any]] = {}
         self._done_at: dict[tuple[str, str], float] = {}
 
-    def begin(self, job_id: str, trigger_id: str | None, begin: Callable[[], CompletableFuture[str]]) -> str:
-        """Begin a savepoint. One that is asked for twice with the same id is taken once.
+    def begin(self, job_id: str, trigger_id: str | None, begin: Callable[[], CompletableFuture[Any]]) -> str:
+        """Begin an operation. What is asked for twice with the same id is done once.
 
         :return: The id by which its outcome can be asked for.
         """
@@ -68,8 +72,13 @@ class Operations:
             del self._begun[key], self._done_at[key]
             self._told.discard(key)
 
-    def outcome(self, job_id: str, trigger_id: str) -> dict[str, Any] | None:
-        """Whether a savepoint is there, and where; None if nobody has asked for it."""
+    def outcome(
+        self, job_id: str, trigger_id: str, shown: Callable[[Any], dict[str, Any]] = _location
+    ) -> dict[str, Any] | None:
+        """Whether an operation is over, and what came of it; None if nobody has asked for it.
+
+        :param shown: What is told of its result.
+        """
         with self._lock:
             self._forget()
             future = self._begun.get((job_id, trigger_id))
@@ -80,13 +89,13 @@ class Operations:
             self._told.add((job_id, trigger_id))
             self._changed.notify_all()
         error = future.exception()
-        operation = {"location": future.result()} if error is None else {"failure-cause": cause_of(error)}
+        operation = shown(future.result()) if error is None else {"failure-cause": cause_of(error)}
         return {"status": {"id": "COMPLETED"}, "operation": operation}
 
 
-def failed(message: str) -> CompletableFuture[str]:
+def failed(message: str) -> CompletableFuture[Any]:
     """An operation that was over before it began."""
-    future: CompletableFuture[str] = CompletableFuture()
+    future: CompletableFuture[Any] = CompletableFuture()
     future.set_exception(CheckpointError(message))
     return future
 

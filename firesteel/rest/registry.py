@@ -30,6 +30,9 @@ class SteeredJob(Protocol):
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
         """Take a savepoint."""
 
+    def trigger_checkpoint(self, full: bool = False) -> CompletableFuture[int]:
+        """Take a checkpoint."""
+
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture[str]:

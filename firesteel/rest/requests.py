@@ -11,11 +11,13 @@ from starlette.requests import Request
 __all__ = [
     "RestError",
     "body_of",
-    "directory_in",
+    "bytes_of",
+    "choice_in",
     "flag_in",
     "format_in",
     "hex_id",
     "numbers_in",
+    "text_in",
     "trigger_in",
     "words",
 ]
@@ -70,13 +72,19 @@ def numbers_in(request: Request, name: str) -> set[int] | None:
     return numbers
 
 
-async def body_of(request: Request) -> dict[str, Any]:
-    """The body: a JSON object; nothing counts as an empty one."""
-    data = b""
+async def bytes_of(request: Request, most: int) -> bytes:
+    """The body as it is, unless it is too long."""
+    data = bytearray()
     async for part in request.stream():
         data += part
-        if len(data) > MAX_BODY:
-            raise RestError(413, f"The body of the request is longer than {MAX_BODY} bytes.")
+        if len(data) > most:
+            raise RestError(413, f"The body of the request is longer than {most} bytes.")
+    return bytes(data)
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The body: a JSON object; nothing counts as an empty one."""
+    data = await bytes_of(request, MAX_BODY)
     try:
         body = json.loads(data or b"{}")
     except ValueError as error:
@@ -94,21 +102,25 @@ def flag_in(body: dict[str, Any], name: str) -> bool:
     return bool(value)
 
 
-def _text_in(body: dict[str, Any], name: str) -> str | None:
+def text_in(body: dict[str, Any], name: str) -> str | None:
+    """A text of the body; None if it is empty or not there."""
     value = body.get(name)
     if value is not None and not isinstance(value, str):
         raise RestError(400, f"{name} has to be a text, got {value!r}.")
     return value or None
 
 
-def directory_in(body: dict[str, Any], name: str) -> str | None:
-    """Where a savepoint shall go."""
-    return _text_in(body, name)
+def choice_in(body: dict[str, Any], name: str, choices: tuple[str, ...]) -> str:
+    """One of some words in the body; the first if it is not there."""
+    value = text_in(body, name) or choices[0]
+    if value not in choices:
+        raise RestError(400, f"{name} is {value!r}, expected one of {', '.join(choices)}.")
+    return value
 
 
 def trigger_in(body: dict[str, Any]) -> str | None:
     """The id that a client has made up for its request."""
-    trigger_id = _text_in(body, "triggerId")
+    trigger_id = text_in(body, "triggerId")
     if trigger_id is not None and _ID.fullmatch(trigger_id.lower()) is None:
         raise RestError(400, f"triggerId is {trigger_id!r}, but ids are made of 32 hexadecimal digits.")
     return None if trigger_id is None else trigger_id.lower()
@@ -116,6 +128,6 @@ def trigger_in(body: dict[str, Any]) -> str | None:
 
 def format_in(body: dict[str, Any]) -> None:
     """Check ``formatType``. Savepoints have one format, which both of Flink's names stand for."""
-    wanted = _text_in(body, "formatType")
+    wanted = text_in(body, "formatType")
     if wanted not in (None, "CANONICAL", "NATIVE"):
         raise RestError(400, f"formatType is {wanted!r}, expected CANONICAL or NATIVE: both give the same format here.")

@@ -6,20 +6,33 @@ import atexit
 import logging
 import socket
 import sys
+import tempfile
 import threading
+import time
 from collections.abc import Callable
 
 import uvicorn
 
 from firesteel.common import Configuration
-from firesteel.common.options import REST_ALLOWED_HOSTS, REST_BIND_ADDRESS, REST_PORT, REST_TOKEN
+from firesteel.common.options import (
+    REST_ALLOWED_HOSTS,
+    REST_BIND_ADDRESS,
+    REST_PORT,
+    REST_TOKEN,
+    REST_UPLOAD_DIR,
+    WEB_SUBMIT,
+)
 from firesteel.errors import ConfigurationError
 from firesteel.rest.app import create_app
+from firesteel.rest.archive import write_archive
+from firesteel.rest.driver_log import DriverLog
 from firesteel.rest.operations import Operations
+from firesteel.rest.programs import Programs
 from firesteel.rest.registry import JobRegistry, SteeredJob
 from firesteel.rest.security import Access, is_loopback
+from firesteel.rest.view import JobView
 
-__all__ = ["RestServer", "show_job"]
+__all__ = ["RestServer", "archive_job", "show_job"]
 
 log = logging.getLogger("firesteel.rest")
 _LOOPBACK = "127.0.0.1"
@@ -30,6 +43,8 @@ class RestServer:
     """Answers requests in a thread of its own, from :meth:`start` to :meth:`stop` or the end of the process.
 
     :param port: 0 takes any free one; see :attr:`url`.
+    :param programs: Where programs that are handed in are kept and run; without it none are taken.
+    :param steers: Whether it is the server of a driver, and not only of logs.
     """
 
     def __init__(
@@ -39,6 +54,8 @@ class RestServer:
         bind_address: str = _LOOPBACK,
         token: str | None = None,
         allowed_hosts: tuple[str, ...] = (),
+        programs: str | None = None,
+        steers: bool = True,
     ) -> None:
         if not is_loopback(bind_address) and not token:
             raise ConfigurationError(
@@ -50,13 +67,18 @@ class RestServer:
         self.url = _url(self._socket)
         """Where it answers."""
         self._operations = Operations()
-        app = create_app(registry, Access.of(bind_address, token or None, allowed_hosts), self._operations)
+        self._log = DriverLog() if steers else None
+        self._programs = None if programs is None else Programs(programs, registry)
+        access = Access.of(bind_address, token or None, allowed_hosts)
+        app = create_app(registry, access, self._operations, self._log, self._programs, steers)
         config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=1)
         self._server = uvicorn.Server(config)
         self._thread = threading.Thread(target=self._run, name="firesteel-rest", daemon=True)
 
     def start(self) -> None:
         """Begin to answer. What comes before waits."""
+        if self._log is not None:
+            self._log.begin()
         self._thread.start()
 
     def _run(self) -> None:
@@ -64,6 +86,13 @@ class RestServer:
             self._server.run(sockets=[self._socket])
         except Exception:
             log.exception("the REST server has ended; jobs go on")
+
+    def serve(self) -> None:
+        """Answer in the calling thread, until Ctrl-C."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._close()
 
     def end(self) -> None:
         """Answer no more, once those who have asked for a savepoint know what became of it, or a little later.
@@ -78,6 +107,13 @@ class RestServer:
         atexit.unregister(self.end)
         self._server.should_exit = True
         self._thread.join(_STOPPING_SECONDS)
+        self._close()
+
+    def _close(self) -> None:
+        if self._log is not None:
+            self._log.end()
+        if self._programs is not None:
+            self._programs.close()
         self._socket.close()
 
 
@@ -120,12 +156,32 @@ def show_job(job: SteeredJob, configuration: Configuration, tell: Callable[[str]
         server = _servers.get((address, port))
         if server is None:
             hosts: list[str] | None = configuration.get(REST_ALLOWED_HOSTS)
-            server = RestServer(JobRegistry(), port, address, configuration.get(REST_TOKEN), tuple(hosts or ()))
+            token, programs = configuration.get(REST_TOKEN), _programs(configuration)
+            server = RestServer(JobRegistry(), port, address, token, tuple(hosts or ()), programs)
             server.start()
             _servers[address, port] = server
             atexit.register(server.end)
             (tell or _tell)(server.url)
     server.registry.add(job)
+
+
+def _programs(configuration: Configuration) -> str | None:
+    """Where programs that are handed in go, if they are taken."""
+    if not configuration.get(WEB_SUBMIT):
+        return None
+    directory: str | None = configuration.get(REST_UPLOAD_DIR)
+    return directory or tempfile.mkdtemp(prefix="firesteel-programs-")
+
+
+def archive_job(job: SteeredJob, directory: str) -> None:
+    """Keep what is known of a job that has ended, for Flink's history server. What fails is said, not raised."""
+    history = job.get_history()
+    if history.job is None:
+        return
+    try:
+        write_archive(JobView(history, time.time_ns() // 1_000_000), directory)
+    except Exception as error:
+        log.warning("the archive of job %s cannot be written to %s: %s", job.get_job_id(), directory, error)
 
 
 def _tell(url: str) -> None:

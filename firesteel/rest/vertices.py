@@ -12,6 +12,7 @@ from firesteel.rest.summaries import aggregated
 from firesteel.rest.view import TASK_STATES, JobView
 
 __all__ = [
+    "attempt_accumulators",
     "back_pressure",
     "by_process",
     "details",
@@ -208,6 +209,16 @@ def user_accumulators(view: JobView, vertex: VertexDescription) -> dict[str, Any
         for name, value in user_counters(view, vertex, index).items():
             totals[name] = totals.get(name, 0) + value
     return {"id": vertex.id, "user-accumulators": _listed(totals)}
+
+
+def attempt_accumulators(view: JobView, vertex: VertexDescription, index: int) -> dict[str, Any]:
+    """The counters of the functions of the present attempt of one subtask."""
+    return {
+        "subtask": index,
+        "attempt": view.attempt,
+        "id": f"{vertex.id}_{index}_{view.attempt}",
+        "user-accumulators": _listed(user_counters(view, vertex, index)),
+    }
 
 
 def subtask_accumulators(view: JobView, vertex: VertexDescription) -> dict[str, Any]:

@@ -53,6 +53,9 @@ __all__ = [
     "REST_BIND_ADDRESS",
     "REST_TOKEN",
     "REST_ALLOWED_HOSTS",
+    "REST_UPLOAD_DIR",
+    "WEB_SUBMIT",
+    "ARCHIVE_DIR",
     "DATASET_MEMORY",
     "CANCELLATION_INTERVAL",
     "CANCELLATION_TIMEOUT",
@@ -345,6 +348,31 @@ REST_ALLOWED_HOSTS = ConfigOption(
     _LIST,
     None,
     "Names by which the REST API may be called beside this machine's; a proxy's name for instance.",
+    _GROUP,
+)
+REST_UPLOAD_DIR = ConfigOption(
+    "web.upload.dir",
+    _TEXT,
+    None,
+    "Where programs that are handed in over the REST API are kept, with what their runs write; none means a temporary "
+    "directory.",
+    _GROUP,
+    aliases=("jobmanager.web.upload.dir",),
+)
+WEB_SUBMIT = ConfigOption(
+    "web.submit.enable",
+    _BOOLEAN,
+    False,
+    "Take programs over the REST API and run them. Unlike in Flink it is off by default: whoever reaches the API may "
+    "then run any code.",
+    _GROUP,
+    aliases=("jobmanager.web.submit.enable",),
+)
+ARCHIVE_DIR = ConfigOption(
+    "jobmanager.archive.fs.dir",
+    _TEXT,
+    None,
+    "Where jobs that have ended are archived in the form that Flink's history server reads; needs firesteel[rest].",
     _GROUP,
 )
 DATASET_MEMORY = ConfigOption(

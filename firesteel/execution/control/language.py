@@ -63,12 +63,14 @@ class Looked(Event):
     :param idle_ms: For how long there is nothing known to do; None: nothing says so.
     :param polls: Something has to be looked at again soon: a source that does not say when it has data.
     :param savepoint: A user waits for a savepoint.
+    :param checkpoint: A user waits for a checkpoint.
     """
 
     work: bool = False
     idle_ms: int | None = None
     polls: bool = True
     savepoint: Saving | None = None
+    checkpoint: CheckpointWish | None = None
     cancelled: bool = False
 
 
@@ -189,6 +191,14 @@ class Saving:
     """End the job with it."""
     drain: bool = False
     """Let all windows and event-time timers fire before it."""
+
+
+@dataclass(frozen=True)
+class CheckpointWish:
+    """A checkpoint that somebody wants before the next one is due."""
+
+    full: bool = False
+    """It shall stand by itself."""
 
 
 @dataclass(frozen=True)
@@ -342,6 +352,13 @@ class AnswerSavepoint(Instruction):
 @dataclass(frozen=True)
 class RefuseSavepoint(Instruction):
     """Tell whoever waits for a savepoint that there will be none."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class RefuseCheckpoint(Instruction):
+    """Tell whoever waits for a checkpoint that there will be none."""
 
     reason: str
 

@@ -63,8 +63,19 @@ class CheckpointLedger:
     _last_started: int | None = None
     _last_ended: int = _LONG_AGO
 
-    def due(self, at: int) -> bool:
-        """Whether an epoch that begins now should end with a checkpoint."""
+    def refusal(self) -> str | None:
+        """Why a user who asks for a checkpoint gets none."""
+        if self.rules.batch_mode:
+            return "runs in BATCH mode, in which there are no checkpoints"
+        if not self.rules.enabled:
+            return "takes no checkpoints: execution.checkpointing.interval is not set"
+        return None if self.paused is None else f"takes no checkpoints now: {self.paused}"
+
+    def due(self, at: int, wanted: bool = False) -> bool:
+        """Whether an epoch that begins now should end with a checkpoint.
+
+        :param wanted: Somebody asks for one: it is taken as soon as there is room for it.
+        """
         self._asked_at = at
         rules = self.rules
         if self.paused is not None:
@@ -75,11 +86,8 @@ class CheckpointLedger:
             return rules.commits and not rules.batch_mode
         if self._last_started is None:
             self._last_started = at
-        return (
-            at - self._last_started >= rules.interval
-            and at - self._last_ended >= rules.min_pause
-            and len(self.pending) < rules.max_concurrent
-        )
+        in_time = at - self._last_started >= rules.interval and at - self._last_ended >= rules.min_pause
+        return (wanted or in_time) and len(self.pending) < rules.max_concurrent
 
     def next_due(self) -> int | None:
         """When the next checkpoint is due, if they are on."""

@@ -205,11 +205,17 @@ class JobMachine:
         """Run an epoch if there is anything to do, otherwise wait."""
         assert self._looked is not None
         self._agenda = []
-        looked, saving, before = self._looked, self._looked.savepoint, []
+        looked, saving = self._looked, self._looked.savepoint
+        before: list[Instruction] = []
         if saving is not None and self.ledger.rules.batch_mode:
             before.append(say.RefuseSavepoint(_NO_SAVEPOINTS))
             saving = None
-        due = saving is None and self.ledger.due(at)
+        wish, refusal = looked.checkpoint, self.ledger.refusal()
+        if wish is not None and refusal is not None:
+            before.append(say.RefuseCheckpoint(refusal))
+            wish = None
+        due = saving is None and self.ledger.due(at, wish is not None)
+        self.ledger.full_due |= due and wish is not None and wish.full
         checkpoint_now = due and self.ledger.rules.enabled
         if self._first or saving is not None or looked.work or checkpoint_now:
             return [*before, self._begin_epoch(due, saving)]

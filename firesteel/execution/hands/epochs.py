@@ -56,7 +56,9 @@ class EpochHands:
         next_work = None if work else run.coordinators.next_work_time(now)
         known = [at - now for at in (next_work, run.next_timer) if at is not None]
         run.epoch = EpochInWork(now)
-        return say.Looked(run.ticks(), work, min(known, default=None), next_work is None, saving)
+        wanted = run.job.wanted_checkpoints()
+        wish = say.CheckpointWish(any(each.full for each in wanted)) if wanted else None
+        return say.Looked(run.ticks(), work, min(known, default=None), next_work is None, saving, wish)
 
     def _wait(self, told: say.Wait) -> None:
         self._run.job.wait(told.seconds)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from firesteel.errors import CheckpointError
 from firesteel.execution.checkpoints import CheckpointKeeper
 from firesteel.execution.cluster import Cluster
 from firesteel.execution.control import language as say
@@ -13,7 +14,7 @@ from firesteel.execution.coordinators import Coordinators
 from firesteel.execution.job import Job
 from firesteel.execution.reporting import JobReporter
 from firesteel.execution.results import StateLost, SubtaskDone, SubtaskFailed
-from firesteel.execution.savepoints import SavepointRequest
+from firesteel.execution.savepoints import CheckpointRequest, SavepointRequest
 from firesteel.plan.job_plan import JobPlan
 from firesteel.state.store import Manifest
 
@@ -53,7 +54,15 @@ class JobRun:
     epoch: EpochInWork = field(default_factory=EpochInWork)
     next_timer: int | None = None
     previous_end: int | None = None
+    awaited: dict[int, list[CheckpointRequest]] = field(default_factory=dict)
+    """Checkpoint under way -> who has asked for it."""
     completed_checkpoint: int | None = None
     """One that subtasks have not been told of yet."""
     failed_at: SubtaskFailed | StateLost | None = None
     failure: BaseException | None = None
+
+    def refuse_awaited(self, reason: str) -> None:
+        """No checkpoint under way will be completed: tell those who have asked for one."""
+        awaited, self.awaited = self.awaited, {}
+        for request in [each for several in awaited.values() for each in several]:
+            request.done.set_exception(CheckpointError(reason))

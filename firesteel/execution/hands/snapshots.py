@@ -35,6 +35,7 @@ class SnapshotHands:
             say.StopWithSavepoint: self._stop_with_savepoint,
             say.AnswerSavepoint: self._answer_savepoint,
             say.RefuseSavepoint: self._refuse_savepoint,
+            say.RefuseCheckpoint: self._refuse_checkpoint,
         }
 
     def _pause(self, told: say.PauseCheckpoints) -> None:
@@ -56,6 +57,8 @@ class SnapshotHands:
         state = self._run.coordinators.snapshot(told.checkpoint_id)
         epoch = self._run.epoch
         files = self._run.checkpoints.keep(told.checkpoint_id, told.full, epoch.results, state, epoch.now)
+        if self._run.checkpoints.settings.interval is not None:  # otherwise nobody may ask for one
+            self._run.awaited[told.checkpoint_id] = self._run.job.take_wanted_checkpoints()
         if self._run.checkpoints.store is not None:
             self._run.reporter.snapshots_taken(told.checkpoint_id, savepoint=False, results=epoch.results)
         return say.SnapshotKept(self._run.ticks(), files)
@@ -82,11 +85,14 @@ class SnapshotHands:
         if store is not None:
             size, number = done.state_bytes, done.checkpoint_id
             self._run.reporter.checkpoint_complete(number, False, done.path, done.duration_ms, size, done.full, store)
+        for request in self._run.awaited.pop(told.checkpoint_id, []):
+            request.done.set_result(told.checkpoint_id)
         return say.CheckpointFinished(at)
 
     def _give_up_checkpoints(self, told: say.GiveUpCheckpoints) -> None:
         log.warning("%s; it is given up", told.reason)
         self._run.checkpoints.give_up()
+        self._run.refuse_awaited(told.reason)
         self._run.reporter.checkpoints_failed(told.checkpoint_ids, told.reason)
         if told.fatal:
             raise CheckpointError(told.reason)
@@ -123,3 +129,7 @@ class SnapshotHands:
         assert self._run.savepoint is not None
         self._run.savepoint.fail(self._run.failure or CheckpointError(f"job {self._run.job.name!r} {told.reason}"))
         self._run.savepoint = None
+
+    def _refuse_checkpoint(self, told: say.RefuseCheckpoint) -> None:
+        for request in self._run.job.take_wanted_checkpoints():
+            request.done.set_exception(CheckpointError(f"job {self._run.job.name!r} {told.reason}"))

@@ -154,6 +154,7 @@ DEFAULTS_OF_OUR_OWN = {
     "state.backend.rocksdb.memory.fixed-per-slot",  # Flink shares managed memory instead
     "execution.attached",
     "rest.port",  # None: there is no REST API unless it is asked for
+    "web.submit.enable",  # nobody runs code over the REST API unless that is asked for
 }
 
 

@@ -277,6 +277,54 @@ def test_a_savepoint_is_not_forgotten_when_a_checkpoint_fails_before_it_is_begun
     assert machine.handle(failure(question))[0] == say.RefuseSavepoint("it broke")
 
 
+# ---- checkpoints on demand ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("full", [False, True])
+def test_a_checkpoint_that_is_asked_for_is_taken_before_its_time(full: bool) -> None:
+    machine, _ = machine_in(Phase.IDLE)
+    machine.ledger.full_due = False
+    run = machine.handle(say.Looked(3, checkpoint=say.CheckpointWish(full)))[-1]
+    order = SnapshotOrder.of_checkpoint(full, at_once=False)
+    assert run == say.RunEpoch(1, 0, True, order, 1)
+    assert machine.handle(say.EpochDone(5))[-1] == say.KeepSnapshot(1, full)
+
+
+def test_a_checkpoint_that_is_asked_for_waits_for_room() -> None:
+    rules = CheckpointRules(interval=1000, stored=True, timeout=5000)
+    machine = with_pending(rules)
+    machine.handle(say.FilesSeen(1012, 1, ready=False))
+    machine.handle(say.Looked(1020, checkpoint=say.CheckpointWish()))
+    assert names(machine.handle(say.FilesSeen(1021, 1, ready=False))) == ["Wait", "Look"]
+    machine.handle(say.Looked(1030, checkpoint=say.CheckpointWish()))
+    machine.handle(say.FilesSeen(1031, 1, ready=True))
+    machine.handle(say.ManifestWritten(1032, 1))
+    assert names(machine.handle(say.CheckpointFinished(1033))) == ["RunEpoch"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"),
+    [
+        (CheckpointRules(), "execution.checkpointing.interval"),
+        (CheckpointRules(stored=True, every_epoch=True), "execution.checkpointing.interval"),
+        (CheckpointRules(interval=1000, batch_mode=True), "BATCH"),
+    ],
+)
+def test_a_job_without_checkpoints_refuses_one(rules: CheckpointRules, why: str) -> None:
+    machine, _ = machine_in(Phase.IDLE, rules)
+    refused = machine.handle(say.Looked(3, checkpoint=say.CheckpointWish()))[0]
+    assert isinstance(refused, say.RefuseCheckpoint) and why in refused.reason
+
+
+def test_a_checkpoint_that_no_job_may_take_now_is_refused() -> None:
+    machine, _ = machine_in(Phase.IDLE)
+    machine.handle(say.Looked(0, work=True))
+    machine.handle(say.EpochDone(10, unsafe="a part has ended"))
+    assert machine.handle(say.Looked(20, checkpoint=say.CheckpointWish()))[0] == say.RefuseCheckpoint(
+        "takes no checkpoints now: a part has ended"
+    )
+
+
 # ---- failures -------------------------------------------------------------------------------------------------------
 
 RESTARTABLE = [Phase.STARTING, Phase.IDLE, Phase.IN_EPOCH, Phase.SETTLING]

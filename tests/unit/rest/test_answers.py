@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,22 @@ from firesteel.errors import JobFailedError
 from firesteel.events import JobHistory, find_job_log, operator_id
 from firesteel.execution.clock import use_clock
 from firesteel.rest import JobRegistry, create_app
+from firesteel.rest.openapi import shapes
 
-SHAPES = json.loads((Path(__file__).parent / "rest_shapes.json").read_text(encoding="utf-8"))
+SHAPES = shapes()
 TYPES = {"int": int, "float": float, "str": str, "bool": bool, "null": type(None)}
 SUMS = operator_id("sums")
+FRAME = {"name": "str", "value": "int", "children": "frames"}
+OF_PROCESSES = ("/taskmanagers/:tmid", "/jobmanager/logs", "/jars")
+"""What only a driver has: see test_cluster.py."""
 
 
 def differences(value: Any, shape: Any, at: str = "$") -> Iterator[str]:
     """Where an answer is not of a shape; see ``_about`` in the file of shapes."""
-    if isinstance(shape, str):
+    if shape == "frames":
+        for number, each in enumerate(value):
+            yield from differences(each, FRAME, f"{at}[{number}]")
+    elif isinstance(shape, str):
         if type(value) not in [TYPES[each] for each in shape.split("|")]:
             yield f"{at}: {value!r} is no {shape}"
     elif isinstance(shape, list):
@@ -138,7 +144,8 @@ def history(logs: Path, jobs: dict[str, str]) -> JobHistory:
 
 
 def paths() -> list[str]:
-    return [name for name in SHAPES if name.startswith("/") and "(" not in name and "triggerid" not in name]
+    read = [name for name in SHAPES if name.startswith("/") and "(" not in name and "triggerid" not in name]
+    return [name for name in read if not name.startswith(OF_PROCESSES)]
 
 
 def concrete(path: str, job_id: str, history: JobHistory) -> str:

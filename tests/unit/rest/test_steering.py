@@ -35,6 +35,7 @@ class PlayedJob:
     def __init__(self) -> None:
         self.told: list[Any] = []
         self.savepoints: list[CompletableFuture[str]] = []
+        self.checkpoints: list[CompletableFuture[int]] = []
         self.history = JobHistory([JobDescribed(5, job_id=ID, name="played"), StatusChanged(7, "RUNNING")])
 
     def get_job_id(self) -> JobID:
@@ -53,6 +54,11 @@ class PlayedJob:
             raise ConfigurationError("a savepoint needs a directory")
         self.savepoints.append(CompletableFuture())
         return self.savepoints[-1]
+
+    def trigger_checkpoint(self, full: bool = False) -> CompletableFuture[int]:
+        self.told.append(("checkpoint", full))
+        self.checkpoints.append(CompletableFuture())
+        return self.checkpoints[-1]
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
         return self._save("savepoint", savepoint_directory)
