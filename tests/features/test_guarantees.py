@@ -39,12 +39,14 @@ from firesteel.datastream.connectors import BucketAssigner
 from firesteel.datastream.connectors.base import Sink
 from firesteel.model.source import DriverSource, Source
 from firesteel.testing import InjectedFailure, use_clock
+from tests.features import test_delta
 from tests.features.executors import MakeEnv, collect
 from tests.features.kill_points import SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering
 from tests.features.test_exactly_once import Appends, Queue, committed_files
 from tests.features.test_jdbc import INSERT, database, values
 from tests.services import test_kafka
+from tests.spark import test_spark_sink
 
 COUNT = 40
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "user-guide" / "connectors.md"
@@ -268,6 +270,9 @@ def test_a_sink_keeps_its_promise(make_env: MakeEnv, tmp_path: Path, kind: type[
 # --- the table --------------------------------------------------------------------------------------------
 
 PROVEN_BY_TESTS_OF_THEIR_OWN = {
+    "DeltaSink": test_delta.test_each_row_is_in_the_table_once_wherever_the_job_fails,
+    "DeltaSource": test_delta.test_a_source_that_fails_gives_each_row_once,
+    "SparkSink": test_spark_sink.test_batches_come_once_per_checkpoint_and_to_any_format,
     "KafkaSource": test_kafka.test_killed_at_every_point_each_record_is_there_once,
     "KafkaSink": test_kafka.test_killed_at_every_point_each_record_is_there_once,
     "DataFrameSource": test_a_dataframe_gives_each_row_once,
