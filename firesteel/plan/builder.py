@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, TypeVar
 
@@ -191,6 +192,16 @@ class GraphBuilder:
     def looked_at(self) -> None:
         """The plan was drawn: who looks at it knows that nothing has run."""
         unexecuted.forget(self._program)
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """Build and run a job by itself; what was built before stays as it is."""
+        kept = self.graph, self.driver_sinks, self._contained
+        self.graph, self.driver_sinks, self._contained = StreamGraph(), {}, set()
+        try:
+            yield
+        finally:
+            self.graph, self.driver_sinks, self._contained = kept
 
     def clear(self) -> None:
         """The next program begins; nodes of this one may be part of it."""

@@ -64,6 +64,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "45_abandoned_baskets": ("CE-03", "CE-05"),
     "46_rising_prices": ("CE-01",),
     "47_own_operator": (),
+    "48_tables": ("SQ-01",),
 }
 ON_SPARK = "firesteel.master: local[2]\nspark.ui.enabled: false"
 

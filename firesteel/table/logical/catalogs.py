@@ -62,7 +62,7 @@ def _marked(field: RowField, times: set[str]) -> RowField:
 class CatalogTables:
     """The tables of catalogs, with those of one session before them.
 
-    :param temporary: tables that only this session has, by their full names.
+    :param temporary: tables that only this session has, by their full names, or the rows that they are.
     :param current: the catalog and the database that are meant where none is named.
     """
 
@@ -70,7 +70,7 @@ class CatalogTables:
         self,
         catalogs: Mapping[str, Catalog],
         current: tuple[str, str],
-        temporary: Mapping[tuple[str, str, str], CatalogBaseTable] | None = None,
+        temporary: Mapping[tuple[str, str, str], CatalogBaseTable | Relation] | None = None,
         session: Session | None = None,
         _open: tuple[tuple[str, ...], ...] = (),
     ) -> None:
@@ -97,7 +97,7 @@ class CatalogTables:
             return [(catalog, parts[0], parts[1])]
         return [(parts[0], parts[1], parts[2])] if len(parts) == 3 else []
 
-    def _table(self, path: tuple[str, str, str]) -> CatalogBaseTable | None:
+    def _table(self, path: tuple[str, str, str]) -> CatalogBaseTable | Relation | None:
         if path in self._temporary:
             return self._temporary[path]
         catalog = self._catalogs.get(path[0])
@@ -106,7 +106,9 @@ class CatalogTables:
         there = ObjectPath(path[1], path[2])
         return catalog.get_table(there) if catalog.table_exists(there) else None
 
-    def _relation(self, path: tuple[str, str, str], table: CatalogBaseTable, node: base.Node) -> Relation:
+    def _relation(self, path: tuple[str, str, str], table: CatalogBaseTable | Relation, node: base.Node) -> Relation:
+        if isinstance(table, Relation):
+            return table
         if not table.is_view:
             return Scan(schema_fields(table.get_unresolved_schema(), self._session), path)
         if path in self._open:

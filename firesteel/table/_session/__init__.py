@@ -1,0 +1,1 @@
+"""What a table environment is made of inside: catalogs, jobs, statements."""
