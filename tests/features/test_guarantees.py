@@ -39,7 +39,7 @@ from firesteel.datastream.connectors import BucketAssigner
 from firesteel.datastream.connectors.base import Sink
 from firesteel.model.source import DriverSource, Source
 from firesteel.testing import InjectedFailure, use_clock
-from tests.features import test_delta
+from tests.features import test_delta, test_elasticsearch
 from tests.features.executors import MakeEnv, collect
 from tests.features.kill_points import SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering
@@ -270,6 +270,8 @@ def test_a_sink_keeps_its_promise(make_env: MakeEnv, tmp_path: Path, kind: type[
 # --- the table --------------------------------------------------------------------------------------------
 
 PROVEN_BY_TESTS_OF_THEIR_OWN = {
+    "ElasticsearchSink": test_elasticsearch.test_after_a_failure_no_document_is_missing_and_with_ids_none_is_double,
+    "OpensearchSink": test_elasticsearch.test_after_a_failure_no_document_is_missing_and_with_ids_none_is_double,
     "DeltaSink": test_delta.test_each_row_is_in_the_table_once_wherever_the_job_fails,
     "DeltaSource": test_delta.test_a_source_that_fails_gives_each_row_once,
     "SparkSink": test_spark_sink.test_batches_come_once_per_checkpoint_and_to_any_format,
