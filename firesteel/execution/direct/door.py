@@ -298,7 +298,10 @@ def _encrypt(known: socket.socket, ticket: Pass, server: bool) -> tuple[socket.s
     context.minimum_version = context.maximum_version = ssl.TLSVersion.TLSv1_2  # later ones have no such ciphers
     context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION  # what is unique about it stays so
     context.set_ciphers(_CIPHERS)
-    wrapped = context.wrap_socket(known, server_side=server)
+    try:
+        wrapped = context.wrap_socket(known, server_side=server)
+    except ssl.SSLEOFError as error:
+        raise ConnectionError("the other side has hung up") from error
     channel = wrapped.get_channel_binding("tls-unique")
     if not channel:
         raise ConnectionError("the encrypted channel has nothing unique about it")
