@@ -33,6 +33,7 @@ from firesteel.events.types import (
     event_from_json,
     operator_id,
 )
+from firesteel.events.view import JobView
 
 __all__ = [
     "CheckpointCompleted",
@@ -46,6 +47,7 @@ __all__ = [
     "JobEvent",
     "JobHistory",
     "JobLog",
+    "JobView",
     "OperatorDescription",
     "OperatorNumbers",
     "OperatorState",

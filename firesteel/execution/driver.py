@@ -30,6 +30,7 @@ from firesteel.execution.reporting import JobReporter, Subscriber
 from firesteel.execution.worker_plan import s3_access
 from firesteel.model.sink import DriverSink
 from firesteel.plan.job_plan import JobPlan
+from firesteel.reporters import MetricReporting
 from firesteel.state import codec
 from firesteel.state.file_systems import use_s3
 
@@ -62,7 +63,8 @@ class JobDriver:
         coordinators = Coordinators(plan, JobServices(driver_sinks, job.wake, self._make_room, replays))
         self._machine = JobMachine(_rules(plan, checkpoints, coordinators), restarts)
         self._log = _event_log(plan, job, checkpoints)
-        wanted: list[Subscriber | None] = [job.metrics, job.history.apply, self._progress, self._log]
+        reporters = MetricReporting.of(configuration, job.history)
+        wanted: list[Subscriber | None] = [job.metrics, job.history.apply, self._progress, self._log, reporters]
         reporter = JobReporter(plan, str(job.id), [each for each in wanted if each is not None])
         self._run = JobRun(plan, cluster, job, clock, interval_clock(clock), checkpoints, coordinators, reporter)
         epochs, snapshots = EpochHands(self._run, self._machine.ledger.next_due), SnapshotHands(self._run)

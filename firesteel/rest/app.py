@@ -14,6 +14,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount
 
+from firesteel.events import JobView
+from firesteel.events import metrics as figures
 from firesteel.rest import jobs, metrics
 from firesteel.rest.cluster import Cluster
 from firesteel.rest.driver_log import DriverLog
@@ -26,7 +28,6 @@ from firesteel.rest.requests import RestError, hex_id, words
 from firesteel.rest.routing import Handled, reading
 from firesteel.rest.security import Access, Guard
 from firesteel.rest.steering import Steering
-from firesteel.rest.view import JobView
 
 __all__ = ["create_app"]
 
@@ -136,7 +137,7 @@ class _Api:
     def _metrics_of_jobs(self, request: Request) -> Any:
         wanted = words(request, "jobs")
         views = [each for each in self._registry.views() if wanted is None or each.job.job_id in wanted]
-        return metrics.aggregate(map(metrics.job_metrics, views), words(request, "get"), aggregations(request))
+        return metrics.aggregate(map(figures.job_metrics, views), words(request, "get"), aggregations(request))
 
 
 _JOBS = ("jobs", "ids of jobs, with commas; all if it is left out")

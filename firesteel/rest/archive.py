@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from firesteel.events import JobView
 from firesteel.rest import checkpoints, jobs, processes, vertices
-from firesteel.rest.view import JobView
 from firesteel.state.filesystem import file_store
 
 __all__ = ["answers_of", "archive", "write_archive"]

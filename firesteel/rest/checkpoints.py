@@ -18,12 +18,12 @@ from firesteel.events import (
     CheckpointCompleted,
     CheckpointFailed,
     CheckpointTriggered,
+    JobView,
     SubtaskState,
     VertexDescription,
 )
 from firesteel.rest.settings import settings_of
 from firesteel.rest.summaries import distribution
-from firesteel.rest.view import JobView
 
 __all__ = ["config", "details", "find", "overview", "subtasks"]
 

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from firesteel.events import JobView
 from firesteel.rest import jobs, metrics, processes, threads
 from firesteel.rest.driver_log import DriverLog
 from firesteel.rest.processes import Process
@@ -19,7 +20,6 @@ from firesteel.rest.reading import AGGREGATED, aggregations, vertex_of
 from firesteel.rest.registry import JobRegistry
 from firesteel.rest.requests import RestError, body_of, bytes_of, words
 from firesteel.rest.routing import Handled, reading, steering, text
-from firesteel.rest.view import JobView
 
 __all__ = ["Cluster"]
 

@@ -15,11 +15,11 @@ from firesteel.common.options import (
     RESTART_STRATEGY,
 )
 from firesteel.events import ExceptionRaised, VertexDescription, operator_id
+from firesteel.events.metrics import user_counters
+from firesteel.events.view import TASK_STATES, JobView
 from firesteel.rest.failures import described_failure
-from firesteel.rest.metrics import user_counters
 from firesteel.rest.settings import settings_of
 from firesteel.rest.vertices import io_metrics, place_of, task_name
-from firesteel.rest.view import TASK_STATES, JobView
 
 __all__ = [
     "accumulators",

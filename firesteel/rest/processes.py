@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from firesteel.rest.view import JobView
+from firesteel.events import JobView
 
 __all__ = [
     "Process",

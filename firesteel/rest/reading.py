@@ -8,10 +8,10 @@ from typing import Any
 
 from starlette.requests import Request
 
-from firesteel.events import VertexDescription
+from firesteel.events import JobView, VertexDescription
+from firesteel.events import metrics as figures
 from firesteel.rest import checkpoints, jobs, metrics, vertices
 from firesteel.rest.requests import RestError, hex_id, numbers_in, words
-from firesteel.rest.view import JobView
 
 __all__ = ["AGGREGATED", "OF_JOB", "OF_VERTEX", "Reading", "aggregations", "vertex_of"]
 
@@ -84,12 +84,12 @@ def _of_attempt(view: JobView, vertex: VertexDescription, request: Request) -> i
 def _subtasks_together(view: JobView, vertex: VertexDescription, request: Request) -> Any:
     wanted = numbers_in(request, "subtasks")
     chosen = [index for index in range(vertex.parallelism) if wanted is None or index in wanted]
-    several = [metrics.subtask_metrics(view, vertex, index) for index in chosen]
+    several = [figures.subtask_metrics(view, vertex, index) for index in chosen]
     return metrics.aggregate(several, words(request, "get"), aggregations(request))
 
 
 def _one_subtask(view: JobView, vertex: VertexDescription, request: Request) -> Any:
-    return metrics.listed(metrics.subtask_metrics(view, vertex, _subtask(vertex, request)), words(request, "get"))
+    return metrics.listed(figures.subtask_metrics(view, vertex, _subtask(vertex, request)), words(request, "get"))
 
 
 OF_JOB: dict[str, Reading] = {
@@ -105,7 +105,7 @@ OF_JOB: dict[str, Reading] = {
     "/accumulators": Reading("The functions' counters, added up.", lambda view, _: jobs.accumulators(view)),
     "/metrics": Reading(
         "Metrics of the job as a whole.",
-        lambda view, request: metrics.listed(metrics.job_metrics(view), words(request, "get")),
+        lambda view, request: metrics.listed(figures.job_metrics(view), words(request, "get")),
         _GET,
     ),
     "/execution-result": Reading("How the job has ended, if it has.", lambda view, _: jobs.execution_result(view)),
@@ -133,12 +133,12 @@ OF_VERTEX: dict[str, Reading] = {
     ),
     "/jm-operator-metrics": Reading(
         "Metrics of the operators' halves in the driver.",
-        lambda view, vertex, request: metrics.listed(metrics.coordinator_metrics(view, vertex), words(request, "get")),
+        lambda view, vertex, request: metrics.listed(figures.coordinator_metrics(view, vertex), words(request, "get")),
         _GET,
     ),
     "/metrics": Reading(
         "Metrics of all subtasks.",
-        lambda view, vertex, request: metrics.listed(metrics.vertex_metrics(view, vertex), words(request, "get")),
+        lambda view, vertex, request: metrics.listed(figures.vertex_metrics(view, vertex), words(request, "get")),
         _GET,
     ),
     "/subtasks/accumulators": Reading(

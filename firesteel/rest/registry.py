@@ -9,8 +9,7 @@ from typing import Protocol
 
 from firesteel.common import CompletableFuture, JobID
 from firesteel.errors import FiresteelError
-from firesteel.events import JobHistory, job_logs
-from firesteel.rest.view import JobView
+from firesteel.events import JobHistory, JobView, job_logs
 
 __all__ = ["JobRegistry", "SteeredJob"]
 

@@ -23,6 +23,7 @@ from firesteel.common.options import (
     WEB_SUBMIT,
 )
 from firesteel.errors import ConfigurationError
+from firesteel.events import JobView
 from firesteel.rest.app import create_app
 from firesteel.rest.archive import write_archive
 from firesteel.rest.driver_log import DriverLog
@@ -30,7 +31,6 @@ from firesteel.rest.operations import Operations
 from firesteel.rest.programs import Programs
 from firesteel.rest.registry import JobRegistry, SteeredJob
 from firesteel.rest.security import Access, is_loopback
-from firesteel.rest.view import JobView
 
 __all__ = ["RestServer", "archive_job", "show_job"]
 

@@ -7,7 +7,7 @@ from typing import Any
 from firesteel.common import Configuration
 from firesteel.common.config_options import ConfigOption
 from firesteel.common.options import names_of
-from firesteel.rest.view import JobView
+from firesteel.events import JobView
 
 __all__ = ["settings_of"]
 

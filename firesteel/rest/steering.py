@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, Response
 
 from firesteel.common import CompletableFuture
 from firesteel.errors import ConfigurationError
+from firesteel.events import JobView
 from firesteel.rest.operations import Operations, cancelled_with_savepoint, failed
 from firesteel.rest.registry import JobRegistry, SteeredJob
 from firesteel.rest.requests import (
@@ -25,7 +26,6 @@ from firesteel.rest.requests import (
     trigger_in,
 )
 from firesteel.rest.routing import Handled, steering
-from firesteel.rest.view import JobView
 from firesteel.state.archive import dispose_savepoint
 
 __all__ = ["Steering"]

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from firesteel.events import SubtaskNumbers, VertexDescription
-from firesteel.rest.metrics import back_pressure_ratio, busy_ratio, records_in, records_out, user_counters
+from firesteel.events.metrics import back_pressure_ratio, busy_ratio, records_in, records_out, user_counters
+from firesteel.events.view import TASK_STATES, JobView
 from firesteel.rest.summaries import aggregated
-from firesteel.rest.view import TASK_STATES, JobView
 
 __all__ = [
     "attempt_accumulators",

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent / PACKAGE
 LAYERS: list[set[str]] = [
     {"__main__"},
     {"cli", "rest", "dashboard"},
-    {"execution", "testing", "state_processor", "events"},
+    {"execution", "testing", "state_processor", "reporters", "events"},
     {"datastream", "dataset", "gelly", "ml", "table", "cep", "pyflink", "operators"},
     {"connectors"},
     {"plan"},

@@ -56,6 +56,13 @@ __all__ = [
     "REST_UPLOAD_DIR",
     "WEB_SUBMIT",
     "ARCHIVE_DIR",
+    "METRICS_REPORTERS",
+    "METRICS_REPORTER",
+    "SCOPE_DELIMITER",
+    "SCOPE_JM_JOB",
+    "SCOPE_JM_OPERATOR",
+    "SCOPE_TASK",
+    "SCOPE_OPERATOR",
     "DATASET_MEMORY",
     "CANCELLATION_INTERVAL",
     "CANCELLATION_TIMEOUT",
@@ -373,6 +380,54 @@ ARCHIVE_DIR = ConfigOption(
     _TEXT,
     None,
     "Where jobs that have ended are archived in the form that Flink's history server reads; needs firesteel[rest].",
+    _GROUP,
+)
+METRICS_REPORTERS = ConfigOption(
+    "metrics.reporters",
+    _TEXT,
+    None,
+    "Names of the metric reporters to use, with commas; none means all that metrics.reporter.* sets up.",
+    _GROUP,
+)
+METRICS_REPORTER = ConfigOption(
+    "metrics.reporter",
+    MapValue(),
+    None,
+    "Metric reporters by name: metrics.reporter.NAME.factory.class is prometheus, prometheus-push, statsd, graphite, "
+    "influxdb, datadog, otlp, ganglia, jmx or log, one of Flink's factories of these, or one of your own; "
+    "metrics.reporter.NAME.interval (10 s) and the reporter's own settings stand beside it.",
+    _GROUP,
+)
+SCOPE_DELIMITER = ConfigOption(
+    "metrics.scope.delimiter", _TEXT, ".", "What stands between the parts of a metric's identifier.", _GROUP
+)
+SCOPE_JM_JOB = ConfigOption(
+    "metrics.scope.jm-job",
+    _TEXT,
+    "<host>.jobmanager.<job_name>",
+    "The beginning of identifiers of a job's metrics.",
+    _GROUP,
+    aliases=("metrics.scope.jm.job",),
+)
+SCOPE_JM_OPERATOR = ConfigOption(
+    "metrics.scope.jm-operator",
+    _TEXT,
+    "<host>.jobmanager.<job_name>.<operator_name>",
+    "The beginning of identifiers of metrics of operators' halves in the driver.",
+    _GROUP,
+)
+SCOPE_TASK = ConfigOption(
+    "metrics.scope.task",
+    _TEXT,
+    "<host>.taskmanager.<tm_id>.<job_name>.<task_name>.<subtask_index>",
+    "The beginning of identifiers of a subtask's metrics.",
+    _GROUP,
+)
+SCOPE_OPERATOR = ConfigOption(
+    "metrics.scope.operator",
+    _TEXT,
+    "<host>.taskmanager.<tm_id>.<job_name>.<operator_name>.<subtask_index>",
+    "The beginning of identifiers of an operator's metrics.",
     _GROUP,
 )
 DATASET_MEMORY = ConfigOption(

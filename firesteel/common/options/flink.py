@@ -228,7 +228,7 @@ PREFIX_RULES: tuple[PrefixRule, ...] = (
         "state.size-track.",
     ),
     *_rules("savepoints answer questions about state (firesteel.state_processor)", "query.", "queryable-state."),
-    *_rules("metrics are gathered by the driver with each epoch", "metrics."),
+    *_rules("metrics are gathered by the driver with each epoch, and reported by metrics.reporter.*", "metrics."),
     *_rules("there are no reporters of traces and events", "events.", "traces."),
     *_rules("there is no JMX server in a worker", "jmx."),
     *_rules("local working files go to firesteel.work-dir", "io."),

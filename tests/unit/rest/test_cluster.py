@@ -23,6 +23,7 @@ from firesteel.events import (
     EpochEnded,
     JobDescribed,
     JobHistory,
+    JobView,
     StatusChanged,
     SubtaskNumbers,
     VertexDescription,
@@ -35,7 +36,6 @@ from firesteel.rest.openapi import shapes
 from firesteel.rest.processes import Process
 from firesteel.rest.programs import Programs, file_in
 from firesteel.rest.requests import RestError
-from firesteel.rest.view import JobView
 from tests.unit.rest.test_answers import concrete, differences, run
 from tests.unit.rest.test_steering import ID, PlayedJob, outcome
 

@@ -1,11 +1,12 @@
-"""A job as the answers of the REST API see it: its history at one moment, in Flink's words."""
+"""A job as those who tell of it see it (REST, reporters of metrics): its history at one moment, in Flink's words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 
-from firesteel.events import EpochEnded, JobDescribed, JobHistory, SubtaskNumbers, VertexDescription
+from firesteel.events.history import JobHistory
+from firesteel.events.types import EpochEnded, JobDescribed, SubtaskNumbers, VertexDescription
 
 __all__ = ["JOB_STATES", "TASK_STATES", "JobView"]
 
