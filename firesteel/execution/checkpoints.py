@@ -47,16 +47,17 @@ class _Kept:
 class CheckpointKeeper:
     """Puts checkpoints together, makes them count, and keeps the last ones. When and which, others decide.
 
-    :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
+    :param subtasks_move: Between hosts, now and then. A job without checkpoints has nothing to go back to then, so its
+        state is stored after every epoch.
     """
 
-    def __init__(self, plan: JobPlan, every_epoch: bool) -> None:
+    def __init__(self, plan: JobPlan, subtasks_move: bool) -> None:
         self.settings = CheckpointSettings.of(plan.configuration, plan.batch_mode)
         self.completed: list[CompletedCheckpoint] = []
         self.next_id = 1
         """The number of the first checkpoint that is taken, once the directory is open."""
         self._plan = plan
-        self.every_epoch = every_epoch and not plan.batch_mode
+        self.every_epoch = subtasks_move and self.settings.interval is None and not plan.batch_mode
         self._temporary = False
         self.store = self._open_store()
         self._lock = None if self.store is None else DirectoryLock(self.store.files)

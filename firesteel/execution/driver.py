@@ -56,7 +56,7 @@ class JobDriver:
         self._driver_sinks = driver_sinks
         self._progress = ProgressLine.wanted(configuration.get(PROGRESS))
         clock = clock or processing_clock()
-        checkpoints = CheckpointKeeper(plan, every_epoch=not cluster.pinned)
+        checkpoints = CheckpointKeeper(plan, subtasks_move=not cluster.pinned)
         restarts = restart_strategy_of(configuration).new_policy()
         # A BATCH job that fails reads everything anew: its output is handed out when it cannot come again.
         replays = checkpoints.store is not None or (plan.batch_mode and restarts is not None)

@@ -90,7 +90,7 @@ class SubtaskHost:
         self._writer = SnapshotWriter(may_fork)
         self._plans: dict[str, WorkerPlan] = {}
         self._instances: dict[tuple[str, int, int], _Instance] = {}
-        self._place = Place(socket.gethostname(), os.getpid())
+        self._place = Place(socket.gethostname(), os.getpid(), os.getppid())
 
     def knows(self, job_id: str) -> bool:
         """Whether the job's plan is here."""

@@ -17,6 +17,10 @@ class ClusterLostError(JobFailedError):
     """The cluster is gone, and the job cannot get another one."""
 
 
+class SubtaskMovedError(JobFailedError):
+    """Spark has run a subtask on another executor than before, where its state is not."""
+
+
 def kind_of(error: BaseException) -> FailureKind:
     """What a failure means for the job."""
     if isinstance(error, (KeyboardInterrupt, Terminated)):
@@ -26,6 +30,8 @@ def kind_of(error: BaseException) -> FailureKind:
     # Records would be lost; the user has made warnings errors; or it is nothing that a job should survive.
     if isinstance(error, (SinkFailedError, FiresteelWarning)) or not isinstance(error, Exception):
         return FailureKind.FINAL
+    if isinstance(error, SubtaskMovedError):
+        return FailureKind.MOVED
     if isinstance(error, (ClusterLostError, DirectoryLostError)):
         return FailureKind.HOPELESS
     about_state = isinstance(error, OperatorFailure) and error.exception_type in _ABOUT_STORED_STATE

@@ -10,10 +10,14 @@ from firesteel.runtime.failure import OperatorFailure
 
 @dataclass(frozen=True)
 class Place:
-    """Where a subtask ran."""
+    """Where a subtask ran.
+
+    :param keeper: The process that has started this one: on Spark there is one for each executor.
+    """
 
     host: str
     pid: int
+    keeper: int = 0
 
 
 @dataclass

@@ -14,6 +14,8 @@ class FailureKind(Enum):
 
     EPOCH = "epoch"
     """An epoch, a source or a commit has failed: the job may be restarted."""
+    MOVED = "moved"
+    """Spark has run a subtask on another executor than before: the job goes back to its last checkpoint."""
     STORED_STATE = "stored state"
     """As an epoch; it is about state that was restored, and stays if that was what the job was given at its start."""
     HOPELESS = "hopeless"

@@ -17,7 +17,8 @@ class CheckpointRules:
 
     :param interval: None: the user asked for none.
     :param stored: There is a place for state; without one, sinks commit at the end of an epoch.
-    :param every_epoch: Subtasks may move between hosts, so the state after each epoch must be in the store.
+    :param every_epoch: Subtasks may move between hosts, and the user asked for no checkpoints to go back to: the state
+        after each epoch must be in the store.
     :param commits: There are sinks whose output becomes visible by a commit.
     """
 

@@ -107,6 +107,8 @@ class JobMachine:
         self._epochs = 0
         self._first = True
         """Whether no epoch has been run since the job was started or restarted."""
+        self._moved = False
+        """Whether a subtask has moved since the last checkpoint was completed."""
         self._restored = False
         self._begins = True
         """Whether the job has not come through its first epoch."""
@@ -345,6 +347,7 @@ class JobMachine:
 
     def _on_manifest_written(self, event: say.ManifestWritten) -> list[Instruction]:
         done = self.ledger.complete()
+        self._moved = False
         number = done.checkpoint_id
         return [say.Commit(number), say.FinishCheckpoint(number, done.started, done.full)]
 
@@ -390,13 +393,23 @@ class JobMachine:
         if event.cancelled or event.kind is FailureKind.INTERRUPTED:
             self.ledger.roll_back()
             return [*refusal, *self._close(Outcome.CANCELLED, say.RollBack(), say.CommitAgain())]
-        delay = None if self._restarts is None else self._restarts.on_failure(event.at)
+        delay = self._delay_after(event)
         if delay is None or self._hopeless(event.kind):
             return [*refusal, *self._close(Outcome.FAILED)]
         self.phase = Phase.BACKING_OFF
         self.ledger.roll_back()
         restarting = self._status(JobStatus.RESTARTING)
         return [*refusal, restarting, say.RollBack(), say.BackOff(delay, event.headline)]
+
+    def _delay_after(self, event: say.Failed) -> int | None:
+        """How long to wait before a restart; None: there is none.
+
+        That a subtask has moved is no failure of the job's, as long as the job gets on between two moves.
+        """
+        if event.kind is FailureKind.MOVED and self.ledger.rules.enabled and not self._moved:
+            self._moved = True
+            return 0
+        return None if self._restarts is None else self._restarts.on_failure(event.at)
 
     def _hopeless(self, kind: FailureKind) -> bool:
         """Whether no restart changes anything: what is needed is gone, or the job could not even begin."""

@@ -14,9 +14,10 @@ from firesteel.execution.control import language as say
 from firesteel.execution.fencing import fencing_violation
 from firesteel.execution.hands.run import EpochInWork, Hands, JobRun
 from firesteel.execution.hints import JobHints
+from firesteel.execution.job_errors import SubtaskMovedError
 from firesteel.execution.job_metrics import EpochStats, job_watermark
 from firesteel.execution.recovery import unsafe_end
-from firesteel.execution.results import StateLost, SubtaskDone, SubtaskFailed
+from firesteel.execution.results import Place, StateLost, SubtaskDone, SubtaskFailed
 from firesteel.model.coordinator import EpochPlan
 from firesteel.runtime.epoch import EpochRequest
 
@@ -35,6 +36,8 @@ class EpochHands:
         self._next_due = next_due
         self._budget = EpochBudget.of(run.plan.configuration)
         self._hints = JobHints(run.plan)
+        self._places: dict[tuple[int, int], Place] = {}
+        """Level and subtask -> where it was in the last epoch."""
         self.table: Hands = {
             say.Look: self._look,
             say.Wait: self._wait,
@@ -122,12 +125,17 @@ class EpochHands:
             raise failed.failure
         for lost in [result for result in results if isinstance(result, StateLost)]:
             self._run.failed_at = lost
-            raise JobFailedError(lost.message)
+            raise (SubtaskMovedError if self._has_moved(lost) else JobFailedError)(lost.message)
         done = [result for result in results if isinstance(result, SubtaskDone)]
         violation = fencing_violation(self._run.plan, done)
         if violation is not None:
             raise JobFailedError(f"epoch {order.request.epoch} does not fit together: {violation}")
         return done
+
+    def _has_moved(self, lost: StateLost) -> bool:
+        """Whether a subtask without its state is on another executor than before: otherwise its process has died."""
+        before = self._places.get((lost.level, lost.index))
+        return before is not None and (before.host, before.keeper) != (lost.place.host, lost.place.keeper)
 
     def _ended(self, result: SubtaskDone) -> bool:
         level, index = result.level, result.index
@@ -136,6 +144,7 @@ class EpochHands:
 
     def _take_in(self, _: say.TakeIn) -> None:
         results = self._run.epoch.results
+        self._places = {(each.level, each.index): each.place for each in results}
         self._run.coordinators.apply(results)
         timers = [each.report.next_timer for each in results if each.report.next_timer is not None]
         self._run.next_timer = min(timers, default=None)

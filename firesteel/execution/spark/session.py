@@ -72,6 +72,9 @@ _CLUSTER_SETTINGS = {
     # The path of a Unix socket is short. Spark would take the JVM's temporary directory: on YARN that is the
     # container's own, and too long. Only the owner may connect, and names cannot be guessed.
     _SOCKETS: _SHORT_FOLDER,
+    # A subtask that moves to another executor takes its job back to the last checkpoint: better to wait for its own,
+    # which may be busy with the task of another job. If it is gone, Spark does not wait.
+    "spark.locality.wait.process": "30s",
 }
 
 

@@ -347,7 +347,7 @@ def test_a_failure_restarts_the_job(phase: Phase) -> None:
 
 
 @pytest.mark.parametrize("phase", BEFORE_THE_END)
-@pytest.mark.parametrize("kind", FailureKind)
+@pytest.mark.parametrize("kind", [kind for kind in FailureKind if kind is not FailureKind.MOVED])
 def test_every_failure_in_every_phase_without_restarts(phase: Phase, kind: FailureKind) -> None:
     machine, question = machine_in(phase, restarts=1 if phase is Phase.BACKING_OFF else 0)
     machine.handle(failure(question, kind))
@@ -356,6 +356,50 @@ def test_every_failure_in_every_phase_without_restarts(phase: Phase, kind: Failu
         outcome = Outcome.CANCELLED
     status = JobStatus.FAILED if outcome is Outcome.FAILED else JobStatus.CANCELED
     assert finish(machine) == [say.SetStatus(status), say.Finish(outcome)]
+
+
+def test_a_subtask_that_has_moved_takes_the_job_back_and_is_no_failure() -> None:
+    machine, question = machine_in(Phase.IN_EPOCH, restarts=0)
+    assert machine.handle(failure(question, FailureKind.MOVED)) == [
+        say.SetStatus(JobStatus.RESTARTING),
+        say.RollBack(),
+        say.BackOff(0, "it broke"),
+    ]
+    machine.handle(say.BackedOff(10, cancelled=False))
+    machine.handle(say.Started(10))
+    complete_a_checkpoint(machine)
+    again = machine.handle(say.Looked(2000, work=True))[-1]
+    assert names(machine.handle(failure(again, FailureKind.MOVED)))[-1] == "BackOff"
+
+
+def complete_a_checkpoint(machine: JobMachine) -> None:
+    machine.handle(say.Looked(11, work=True))
+    machine.handle(say.EpochDone(12))
+    machine.handle(say.Looked(1500, work=True))
+    machine.handle(say.EpochDone(1501))
+    machine.handle(say.SnapshotKept(1502, 1))
+    assert isinstance(machine.handle(say.FilesSeen(1503, 1, ready=True))[-1], say.WriteManifest)
+    machine.handle(say.ManifestWritten(1504, 1))
+    machine.handle(say.CheckpointFinished(1505))
+
+
+def test_subtasks_that_move_again_before_the_job_got_on_are_a_failure() -> None:
+    machine, question = machine_in(Phase.IN_EPOCH, restarts=1)
+    machine.handle(failure(question, FailureKind.MOVED))
+    for delay in (70, None):
+        machine.handle(say.BackedOff(10, cancelled=False))
+        machine.handle(say.Started(10))
+        question = machine.handle(say.Looked(11, work=True))[-1]
+        told = machine.handle(failure(question, FailureKind.MOVED))
+        assert (
+            (told[-1] == say.BackOff(delay, "it broke")) if delay else (finish(machine)[-1].outcome is Outcome.FAILED)
+        )
+
+
+def test_a_job_without_checkpoints_cannot_go_back_for_a_subtask_that_has_moved() -> None:
+    machine, question = machine_in(Phase.IN_EPOCH, NO_CHECKPOINTS, restarts=0)
+    machine.handle(failure(question, FailureKind.MOVED))
+    assert finish(machine)[-1] == say.Finish(Outcome.FAILED)
 
 
 @pytest.mark.parametrize("phase", RESTARTABLE)
