@@ -2,7 +2,8 @@
 
 It computes the tips of each driver in each hour of event time, the longest ride so far from each part of the city,
 and sets fares aside that come too late for their hour. When the stream ends, the results are checked against plain
-loops over the same events. ``make demo`` runs it; it takes about half a minute.
+loops over the same events. ``make demo`` runs it in half a minute. ``make demo ARGS=--direct`` runs it with
+direct exchange, and shows every second how long events take to become results here.
 """
 
 import argparse
@@ -23,6 +24,7 @@ MAX_DELAY = Duration.of_minutes(25)  # fares come up to 25 minutes late ...
 PATIENCE = Duration.of_minutes(1)  # ... and the job waits one minute for them
 HOUR = 60 * 60 * 1000
 LATE = OutputTag("late fares")
+SAMPLE = 50  # of so many rides, one is timed
 
 
 def end_of_hour(timestamp: int) -> int:
@@ -63,9 +65,33 @@ class TipsPerHour(KeyedProcessFunction):
         self.sums.remove(hour)
 
 
-def run_job(fare_source: TaxiFareSource, ride_source: TaxiRideSource) -> dict[str, list[Any]]:
-    """Run the job, which shows its progress, and return the records of its three results."""
-    configuration = Configuration.from_dict({"firesteel.progress": True})
+class Lag:
+    """How long events take from where they are read to where their results are wanted.
+
+    :param live: Show it every second.
+    """
+
+    def __init__(self, live: bool) -> None:
+        self.milliseconds: list[float] = []
+        self._live = live
+        self._shown, self._shown_at = 0, time.monotonic()
+
+    def arrived(self, read_at: float) -> None:
+        self.milliseconds.append((time.time() - read_at) * 1000)
+        if self._live and time.monotonic() - self._shown_at >= 1:
+            print(f"  lag {self.describe(self.milliseconds[self._shown :])}", flush=True)
+            self._shown, self._shown_at = len(self.milliseconds), time.monotonic()
+
+    def describe(self, some: list[float]) -> str:
+        ordered = sorted(some)
+        median, slow = (ordered[int(len(ordered) * share)] for share in (0.5, 0.99))
+        return f"median {median:.1f} ms, 99th percentile {slow:.1f} ms"
+
+
+def run_job(fare_source: TaxiFareSource, ride_source: TaxiRideSource, direct: bool) -> tuple[dict[str, list[Any]], Lag]:
+    """Run the job, which shows how it gets on, and return the records of its three results, and how long they took."""
+    options = {"firesteel.exchange": "direct"} if direct else {"firesteel.progress": True}
+    configuration = Configuration.from_dict(options)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
 
     # Alignment: neither stream is read far ahead of the other in event time.
@@ -79,14 +105,22 @@ def run_job(fare_source: TaxiFareSource, ride_source: TaxiRideSource) -> dict[st
     late = tips.get_side_output(LATE)
     longest = rides.filter(is_end_in_city).map(cell_and_minutes).key_by(lambda ride: ride[0]).max_by(1)
 
+    timed = rides.filter(lambda ride: ride.ride_id % SAMPLE == 0).map(lambda ride: (ride.ride_id, time.time()))
+
     results: dict[str, list[Any]] = {"tips": [], "late": [], "longest": []}
     tagged = tips.map(lambda tip: ("tips", tip)).union(
-        late.map(lambda fare: ("late", fare)), longest.map(lambda ride: ("longest", ride))
+        late.map(lambda fare: ("late", fare)),
+        longest.map(lambda ride: ("longest", ride)),
+        timed.key_by(lambda ride: ride[0]).map(lambda ride: ("lag", ride[1])),
     )
+    lag = Lag(live=direct)
     with tagged.execute_and_collect("taxi demo") as records:
         for name, record in records:  # arrives while the job runs
-            results[name].append(record)
-    return results
+            if name == "lag":
+                lag.arrived(record)
+            else:
+                results[name].append(record)
+    return results, lag
 
 
 def check(results: dict[str, list[Any]], fares: list[TaxiFare], rides: list[TaxiRide]) -> list[str]:
@@ -132,6 +166,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="A live job over taxi rides and fares.")
     parser.add_argument("--fares", type=int, default=100_000, help="how many; there are two events of rides to each")
     parser.add_argument("--seconds", type=float, default=10, help="how long the events take to come in")
+    parser.add_argument("--direct", action="store_true", help="with direct exchange: see how soon results are here")
     arguments = parser.parse_args()
     fare_count, ride_count = arguments.fares, 2 * arguments.fares
     order: dict[str, Any] = {"max_delay": MAX_DELAY, "ride_interval": RIDE_INTERVAL}
@@ -140,8 +175,9 @@ def main() -> int:
 
     print(f"{fare_count:,} taxi fares, {ride_count:,} starts and ends of rides, in {arguments.seconds:g} s", flush=True)
     started = time.monotonic()
-    results = run_job(fare_source, ride_source)
+    results, lag = run_job(fare_source, ride_source, arguments.direct)
     show(results)
+    print(f"From an event to its result here: {lag.describe(lag.milliseconds)}")
     fares, _ = fare_source.create_generator().generate(range(fare_count))
     rides, _ = ride_source.create_generator().generate(range(ride_count))
     problems = check(results, fares, rides)

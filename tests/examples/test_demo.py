@@ -69,10 +69,21 @@ def test_the_check_notices_wrong_results(
     assert any(problem in found for found in demo.check(results, *events))
 
 
-def test_the_demo_runs_shows_progress_and_agrees_with_plain_loops() -> None:
+def run_demo(*arguments: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "FIRESTEEL_PROPERTIES": "execution.target: in-process", "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-W", "error", str(DEMO), "--fares", "20000", "--seconds", "1"]
+    command = [sys.executable, "-W", "error", str(DEMO), *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "all results agree" in done.stdout
+    assert "From an event to its result here: median" in done.stdout
+    return done
+
+
+def test_the_demo_runs_shows_progress_and_agrees_with_plain_loops() -> None:
+    done = run_demo("--fares", "20000", "--seconds", "1")
     assert "records/s" in done.stderr and "watermark" in done.stderr and "epoch time" in done.stderr
+
+
+def test_with_direct_exchange_the_demo_shows_the_live_lag() -> None:
+    done = run_demo("--direct", "--fares", "10000", "--seconds", "1.5")
+    assert "  lag median" in done.stdout
