@@ -21,6 +21,8 @@ class EpochOrder:
     restore: Manifest | None
     fresh: bool
     store_directory: str | None
+    now_read_at: float | None = None
+    """When the processing time of the request was read, by the monotonic clock of the driver's host."""
 
 
 class Cluster(Protocol):

@@ -29,6 +29,7 @@ class Membership:
     """What a slot has to know to take part.
 
     :param clock_stands: Processing time does not go on within an epoch, because a test moves it.
+    :param driver_machine: Where the driver is: slots on the same machine share its monotonic clock.
     """
 
     slots: int
@@ -37,6 +38,7 @@ class Membership:
     ports: range
     window: int
     clock_stands: bool = False
+    driver_machine: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,9 @@ class Member:
         self._epoch = 0
         self._told: set[str] = set()
         self._began = 0.0
-        self._began_at = 0
+        self._now_at_beginning = 0
+        self._now_read_at = 0.0
+        self._machine = machine()
         self._broken = False
         self._released = False
 
@@ -98,13 +102,13 @@ class Member:
         self._door.listen_in_folder(place.folder, place.name)
         if place.host is not None:
             self._door.listen_on_port(place.host, membership.ports)
-        hello = ("joined", place.slot, self._door.address, machine())
+        hello = ("joined", place.slot, self._door.address, self._machine)
         self._conductor = dial(membership.conductor, membership.ticket, hello, same_host=False)
         peers = self._wait_for_peers()
         for slot, (address, other_machine) in peers.items():
             if slot > place.slot:
                 first = ("peer", place.slot)
-                self._lines[slot] = dial(address, membership.ticket, first, same_host=other_machine == machine())
+                self._lines[slot] = dial(address, membership.ticket, first, same_host=other_machine == self._machine)
         while len(self._lines) < membership.slots - 1:
             line, ((_, slot), *early) = self._arrivals.get(timeout=_JOIN_SECONDS)
             self._lines[slot] = line
@@ -165,7 +169,8 @@ class Member:
         if message[0] == "epoch":
             order: SlotOrder = message[1]
             self._epoch, self._told = order.epoch, set()
-            self._began, self._began_at = time.monotonic(), order.now
+            self._began = time.monotonic()
+            self._set_clock(order)
             self._running = not self._broken
             self._flow.begin(order)
         elif message[0] == "stop":
@@ -194,11 +199,17 @@ class Member:
     def _wishes(self, now: int) -> bool:
         return time.monotonic() - self._began > _WISH_SECONDS and self._flow.wants_end(now)
 
+    def _set_clock(self, order: SlotOrder) -> None:
+        """Take over the driver's processing time; on another machine, how old it is cannot be known."""
+        shared = order.now_read_at is not None and self._membership.driver_machine == self._machine
+        self._now_at_beginning = order.now
+        self._now_read_at = order.now_read_at if shared and order.now_read_at is not None else self._began
+
     def _now(self) -> int:
-        """Processing time: the driver's, and what has passed here since the order came."""
+        """Processing time: the driver's, and what has passed since it was read there, or came here."""
         if self._membership.clock_stands:
-            return self._began_at
-        return self._began_at + int((time.monotonic() - self._began) * 1000)
+            return self._now_at_beginning
+        return self._now_at_beginning + int((time.monotonic() - self._now_read_at) * 1000)
 
     # ---- sending -----------------------------------------------------------------------------------------------
 

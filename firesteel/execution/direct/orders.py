@@ -14,6 +14,7 @@ def slot_orders(order: EpochOrder, job_id: str, widths: tuple[int, ...], slots: 
         SlotOrder(
             epoch=request.epoch,
             now=request.now,
+            now_read_at=order.now_read_at,
             only_one_pass=request.snapshot.takes_snapshot,
             tasks=[
                 LevelTask(

@@ -41,6 +41,8 @@ class SlotOrder:
     epoch: int
     now: int
     tasks: list[LevelTask]
+    now_read_at: float | None = None
+    """When ``now`` was read, by the monotonic clock of the driver's host."""
     only_one_pass: bool = False
     """Sources read once: a snapshot is wanted, and soon."""
 

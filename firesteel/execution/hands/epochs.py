@@ -50,7 +50,7 @@ class EpochHands:
         run = self._run
         if run.job.cancel_requested:
             return say.Looked(run.ticks(), cancelled=True)
-        now = run.clock()
+        now, now_read_at = run.clock(), time.monotonic()
         run.coordinators.poll(now)
         run.savepoint = run.job.next_savepoint()
         saving = None if run.savepoint is None else say.Saving(run.savepoint.stop, run.savepoint.drain)
@@ -58,7 +58,7 @@ class EpochHands:
         work = saving is not None or timer_due or run.coordinators.has_work(now)
         next_work = None if work else run.coordinators.next_work_time(now)
         known = [at - now for at in (next_work, run.next_timer) if at is not None]
-        run.epoch = EpochInWork(now)
+        run.epoch = EpochInWork(now, now_read_at)
         wanted = run.job.wanted_checkpoints()
         wish = say.CheckpointWish(any(each.full for each in wanted)) if wanted else None
         return say.Looked(run.ticks(), work, min(known, default=None), next_work is None, saving, wish)
@@ -104,6 +104,7 @@ class EpochHands:
             restore=self._run.restore if told.first or not self._run.cluster.pinned else None,
             fresh=told.first and self._run.restore is None,
             store_directory=epoch.target or (None if store is None else store.directory),
+            now_read_at=epoch.now_read_at,
         )
 
     def _reading_ms(self) -> int:

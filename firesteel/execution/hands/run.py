@@ -27,6 +27,7 @@ class EpochInWork:
     """What belongs to one epoch, from the look before it to the next."""
 
     now: int = 0
+    now_read_at: float = 0.0
     number: int = 0
     started: float = 0.0
     target: str | None = None

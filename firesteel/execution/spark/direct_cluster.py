@@ -21,7 +21,7 @@ from firesteel.execution.clock import SteadyClock, processing_clock
 from firesteel.execution.cluster import EpochOrder
 from firesteel.execution.direct.conductor import Conductor, MemberLostError
 from firesteel.execution.direct.door import Pass, parse_ports
-from firesteel.execution.direct.member import Membership
+from firesteel.execution.direct.member import Membership, machine
 from firesteel.execution.direct.orders import slot_orders
 from firesteel.execution.results import LevelResult, SubtaskDone
 from firesteel.execution.spark.cluster import SparkCluster
@@ -84,7 +84,10 @@ class DirectCluster(SparkCluster):
 
     def _run(self, order: EpochOrder) -> list[LevelResult]:
         try:
-            session = self._session or self._start()
+            session = self._session
+            if session is None:
+                session = self._start()
+                order = self._begun_now(order)
             orders = slot_orders(order, self._job_id, tuple(self._widths), self._slots)
             results = session.conductor.run(orders, order.request.time_budget_ms / 1000)
         except BaseException:
@@ -108,6 +111,7 @@ class DirectCluster(SparkCluster):
             ports=self._ports,
             window=self._window,
             clock_stands=self._clock_stands,
+            driver_machine=machine(),
         )
         packed = codec.dumps((self._job_id, membership))
         session = _Session(conductor, spark)
@@ -122,6 +126,14 @@ class DirectCluster(SparkCluster):
             self._context.cancelJobGroup(self._job_id)
             raise JobFailedError(problem)
         return session
+
+    def _begun_now(self, order: EpochOrder) -> EpochOrder:
+        """The order with the time at which slots are there: how long they took to start is not the job's time."""
+        if self._clock_stands or order.now_read_at is None:
+            return order
+        read_at = time.monotonic()
+        now = order.request.now + int((read_at - order.now_read_at) * 1000)
+        return replace(order, request=replace(order.request, now=now), now_read_at=read_at)
 
     def _count_slots(self) -> None:
         """How many slots the job gets, in how many tasks: as many as there is room for now.

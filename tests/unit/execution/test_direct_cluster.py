@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from firesteel.errors import JobFailedError
+from firesteel.execution.clock import use_clock
 from firesteel.execution.cluster import EpochOrder
-from firesteel.execution.direct.member import Membership
+from firesteel.execution.direct.door import Address, Pass
+from firesteel.execution.direct.member import Member, Membership, Place, machine
+from firesteel.execution.direct.slot_flow import SlotOrder
+from firesteel.execution.host import SubtaskHost
 from firesteel.execution.spark import cluster as cluster_module
 from firesteel.execution.spark import direct_cluster as direct_module
 from firesteel.execution.spark.dependencies import Dependencies
@@ -181,3 +186,33 @@ def test_every_run_has_a_secret_of_its_own(told: list[Membership]) -> None:
     start_in_vain(direct)
     assert told[0].ticket.secret != told[1].ticket.secret
     assert all(len(each.ticket.secret) == 32 for each in told)
+
+
+LONG = 1_000_000.0
+"""Seconds."""
+
+
+def test_how_long_slots_take_to_start_is_not_the_job_s_time(told: list[Membership]) -> None:
+    order = EpochOrder(EpochRequest(epoch=1, generation=0, now=5), {}, None, True, None, time.monotonic() - LONG)
+    begun = cluster(Context())._begun_now(order)
+    assert begun.request.now >= 5 + LONG * 1000
+    assert begun.now_read_at is not None and order.now_read_at is not None
+    assert begun.now_read_at - order.now_read_at >= LONG
+
+
+def test_a_clock_that_a_test_moves_stands_while_slots_start(told: list[Membership]) -> None:
+    order = EpochOrder(EpochRequest(epoch=1, generation=0, now=5), {}, None, True, None, time.monotonic() - LONG)
+    with use_clock(lambda: 5):
+        direct = cluster(Context())
+    assert direct._begun_now(order) is order
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_slot_on_the_driver_s_machine_knows_how_old_the_driver_s_time_is(shared: bool) -> None:
+    membership = Membership(
+        1, Address(), Pass(b"s" * 32), range(1), 1, driver_machine=machine() if shared else "elsewhere"
+    )
+    member = Member(membership, Place(0, "", "", None), SubtaskHost(), (1,))
+    member._obey(("epoch", SlotOrder(1, 5, [], now_read_at=time.monotonic() - LONG)))
+    assert (member._now() >= 5 + LONG * 1000) is shared
+    member._selector.close()
