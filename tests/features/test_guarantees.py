@@ -45,7 +45,7 @@ from tests.features.kill_points import SqliteSink, sqlite_rows
 from tests.features.scripts import checkpoint_each_epoch, recovering
 from tests.features.test_exactly_once import Appends, Queue, committed_files
 from tests.features.test_jdbc import INSERT, database, values
-from tests.services import test_kafka
+from tests.services import test_kafka, test_kafka_names
 from tests.spark import test_spark_sink
 
 COUNT = 40
@@ -275,6 +275,9 @@ PROVEN_BY_TESTS_OF_THEIR_OWN = {
     "DeltaSink": test_delta.test_each_row_is_in_the_table_once_wherever_the_job_fails,
     "DeltaSource": test_delta.test_a_source_that_fails_gives_each_row_once,
     "SparkSink": test_spark_sink.test_batches_come_once_per_checkpoint_and_to_any_format,
+    "DynamicKafkaSource": test_kafka_names.test_streams_are_topics_of_the_cluster_that_the_service_knows,
+    "FlinkKafkaConsumer": test_kafka_names.test_consumer_and_producer_are_killed_and_each_record_is_there_once,
+    "FlinkKafkaProducer": test_kafka_names.test_consumer_and_producer_are_killed_and_each_record_is_there_once,
     "KafkaSource": test_kafka.test_killed_at_every_point_each_record_is_there_once,
     "KafkaSink": test_kafka.test_killed_at_every_point_each_record_is_there_once,
     "DataFrameSource": test_a_dataframe_gives_each_row_once,

@@ -48,9 +48,9 @@ class KafkaRecordDeserializationSchema(ABC):
         """The declared type of the records."""
 
     @staticmethod
-    def value_only(schema: DeserializationSchema) -> KafkaRecordDeserializationSchema:
+    def value_only(deserialization_schema: DeserializationSchema) -> KafkaRecordDeserializationSchema:
         """A schema of values only. Messages without a value are left out."""
-        return ValueOnly(schema)
+        return ValueOnly(deserialization_schema)
 
 
 class ValueOnly(KafkaRecordDeserializationSchema):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,6 +16,7 @@ from firesteel.model.sink import SinkWriter, WriterContext
 
 __all__ = ["KafkaWriter", "TransactionalWriter"]
 
+_LOG = logging.getLogger("firesteel.kafka")
 _SECONDS = 120.0
 _FULL_SECONDS = 0.1
 
@@ -22,8 +24,11 @@ _FULL_SECONDS = 0.1
 class _Outlet:
     """A producer that tells of failures: not by message, but when it is asked."""
 
-    def __init__(self, settings: Mapping[str, str], transactional_id: str | None = None) -> None:
+    def __init__(
+        self, settings: Mapping[str, str], transactional_id: str | None = None, log_only: bool = False
+    ) -> None:
         self.name = transactional_id
+        self._log_only = log_only
         self._servers = settings["bootstrap.servers"]
         self._failure: KafkaClientError | None = None
         self.errors = 0
@@ -37,8 +42,11 @@ class _Outlet:
 
     def _not_delivered(self, error: Any, message: Any) -> None:
         self.errors += 1
-        if self._failure is None:
-            self._failure = explained(Exception(error.str()), f"writing to topic {message.topic()!r}", self._servers)
+        failure = explained(Exception(error.str()), f"writing to topic {message.topic()!r}", self._servers)
+        if self._log_only:
+            _LOG.error("a message is lost: %s", failure)
+        elif self._failure is None:
+            self._failure = failure
 
     def transact(self, step: str) -> None:
         """``init_transactions``, ``begin_transaction``, ``commit_transaction`` or ``abort_transaction``."""
@@ -88,6 +96,9 @@ class _Outlet:
 
 class _Writer(SinkWriter):
     """What both kinds share: making messages."""
+
+    log_failures_only = False
+    """Messages that cannot be written are told in the log, and lost."""
 
     def __init__(self, settings: Mapping[str, str], schema: KafkaRecordSerializationSchema) -> None:
         self._settings = settings
@@ -147,7 +158,7 @@ class KafkaWriter(_Writer):
         self._flushes = guarantee is DeliveryGuarantee.AT_LEAST_ONCE
 
     def _outlet_for_writing(self) -> _Outlet:
-        return _Outlet(self._settings)
+        return _Outlet(self._settings, log_only=self.log_failures_only)
 
     def prepare_commit(self, checkpoint_id: int) -> Sequence[Any]:
         if self._flushes:
@@ -196,7 +207,7 @@ class TransactionalWriter(_Writer):
     def _outlet_for_writing(self) -> _Outlet:
         outlet = self._ended_one()
         if outlet is None:
-            outlet = _Outlet(self._settings, f"{self._own}-{self._made}")
+            outlet = _Outlet(self._settings, f"{self._own}-{self._made}", self.log_failures_only)
             self._made += 1
             outlet.transact("init_transactions")
         outlet.transact("begin_transaction")

@@ -180,7 +180,7 @@ class EnvironmentSources(EnvironmentJobs, Generic[S]):
 
     def add_source(
         self,
-        source_func: SourceFunction | Callable[..., Any],
+        source_func: SourceFunction | Callable[..., Any] | Source | DriverSource,
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> S:
@@ -195,8 +195,11 @@ class EnvironmentSources(EnvironmentJobs, Generic[S]):
             env.add_source(ticks)
 
         :param source_func: A :class:`SourceFunction`, a callable that takes a source context and emits to it, or a
-            callable without parameters that returns an iterable.
+            callable without parameters that returns an iterable. A source of a connector is treated as
+            :meth:`from_source` does, without watermarks.
         """
+        if isinstance(source_func, (Source, DriverSource)):
+            return self.from_source(source_func, WatermarkStrategy.no_watermarks(), source_name, type_info)
         arguments.type_information("add_source", "type_info", type_info)
         name = arguments.text("add_source", "source_name", source_name)
         function = source_func if isinstance(source_func, SourceFunction) else _of_callable(source_func)

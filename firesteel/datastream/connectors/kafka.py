@@ -1,6 +1,8 @@
 """Kafka topics as sources and sinks. Needs ``firesteel[kafka]``."""
 
 from firesteel.connectors.kafka import (
+    FlinkKafkaConsumer,
+    FlinkKafkaProducer,
     KafkaOffsetResetStrategy,
     KafkaOffsetsInitializer,
     KafkaRecord,
@@ -13,9 +15,12 @@ from firesteel.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
     KafkaTopicSelector,
+    Semantic,
 )
 
 __all__ = [
+    "FlinkKafkaConsumer",
+    "FlinkKafkaProducer",
     "KafkaOffsetResetStrategy",
     "KafkaOffsetsInitializer",
     "KafkaRecord",
@@ -28,4 +33,5 @@ __all__ = [
     "KafkaSourceBuilder",
     "KafkaTopicPartition",
     "KafkaTopicSelector",
+    "Semantic",
 ]
