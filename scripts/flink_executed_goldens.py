@@ -4,7 +4,8 @@ This needs an environment with apache-flink (and Java): `make flink-goldens` mak
 
 Each file has ``tables``, statements that make the tables, and ``cases``: ``sql`` is a query, ``mode`` streaming or
 batch, ``settings`` options of the session if there are any, ``printed`` what Flink prints: the whole changelog in
-streaming mode, the final rows in batch mode. Where it refuses, ``printed`` is null.
+streaming mode, the final rows in batch mode. Where it refuses, ``printed`` is null. ``--new-only`` asks only what has
+no answer; names of files choose some.
 """
 
 import json
@@ -15,6 +16,7 @@ from flink_printed_goldens import printed
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 PLACE = Path(__file__).parent.parent / "tests" / "flink_goldens" / "executed"
+REWRITE = "--new-only" not in sys.argv
 
 
 def environment(mode: str, tables: list[str], settings: dict[str, str]) -> TableEnvironment:
@@ -38,17 +40,24 @@ def answer(path: Path) -> None:
         name = case["mode"] + json.dumps(settings)
         if name not in environments:
             environments[name] = environment(case["mode"], content["tables"], settings)
+        if case.get("printed") and not REWRITE:
+            continue
         try:
             case["printed"] = printed(environments[name], case["sql"])
         except Exception as error:  # Py4J wraps whatever Java throws
             print(f"refused: {case['sql']}\n  {str(error)[:300]}")
             case["printed"] = None
-    tables = ",\n".join(f"  {json.dumps(each)}" for each in content["tables"])
-    cases = ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in content["cases"])
-    path.write_text(f'{{"tables": [\n{tables}\n], "cases": [\n{cases}\n]}}\n')
+        store(path, content)  # what is answered stays answered
     print(f"{path.name}: {len(content['cases'])} cases")
 
 
+def store(path: Path, content: dict) -> None:
+    """Write a file of cases, one to a line."""
+    tables = ",\n".join(f"  {json.dumps(each)}" for each in content["tables"])
+    cases = ",\n".join(f"  {json.dumps(each, ensure_ascii=False)}" for each in content["cases"])
+    path.write_text(f'{{"tables": [\n{tables}\n], "cases": [\n{cases}\n]}}\n')
+
+
 if __name__ == "__main__":
-    for file in [PLACE / name for name in sys.argv[1:]] or sorted(PLACE.glob("*.json")):
+    for file in [PLACE / name for name in sys.argv[1:] if name != "--new-only"] or sorted(PLACE.glob("*.json")):
         answer(file)

@@ -26,7 +26,7 @@ from firesteel.table.resolution import ColumnValue, ConstantValue, Typed, resolv
 from firesteel.table.table_config import TableConfig
 from firesteel.table.table_result import TableResult
 from firesteel.table.tree import Apply, Known, TypeNode
-from firesteel.table.types import DataType, DataTypes, RowField
+from firesteel.table.types import ArrayType, DataType, DataTypes, MapType, RowField, RowType
 from firesteel.table.types.casting import can_cast_implicitly
 
 __all__ = ["InsertOf", "Jobs"]
@@ -209,7 +209,7 @@ def written_relation(insert: InsertOf, table: CatalogBaseTable, session: Session
 def _as_type(value: Typed, target: DataType, table: str, column: str, session: Session) -> Typed:
     if value.type.nullable() == target.nullable():
         return value
-    if not can_cast_implicitly(value.type.nullable(), target.nullable()):
+    if not _fits(value.type.nullable(), target.nullable()):
         raise ProgramError(
             f"Column types of query result and sink for '{table}' do not match. Cause: Incompatible types for sink "
             f"column '{column}': the query has {value.type}, the table {target}. CAST the column in the query."
@@ -217,3 +217,17 @@ def _as_type(value: Typed, target: DataType, table: str, column: str, session: S
     return resolve(
         Apply("CAST", (Known(value), TypeNode(target.with_nullability(value.type.is_nullable)))), (), session
     )
+
+
+def _fits(source: DataType, target: DataType) -> bool:
+    """Whether values of a type can be written as another one; of constructed types, whether their parts can."""
+    if isinstance(source, (ArrayType, MapType)) and type(source) is type(target):
+        return all(
+            _fits(one.nullable(), other.nullable()) for one, other in zip(source.parameters(), target.parameters())
+        )
+    if isinstance(source, RowType) and isinstance(target, RowType) and len(source.fields) == len(target.fields):
+        return all(
+            _fits(one.data_type.nullable(), other.data_type.nullable())
+            for one, other in zip(source.fields, target.fields)
+        )
+    return source == target or can_cast_implicitly(source, target)

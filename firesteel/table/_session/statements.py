@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from firesteel.errors import ProgramError, UnsupportedError
+from firesteel.table._session.altering import alter
 from firesteel.table._session.catalogs import Catalogs, ObjectError
 from firesteel.table._session.jobs import InsertOf, Jobs
+from firesteel.table._session.showing import describe, show, show_create, show_current
 from firesteel.table.catalog import CatalogBaseTable, CatalogDatabase
 from firesteel.table.catalog.in_memory import GenericInMemoryCatalog
 from firesteel.table.definitions import table_of
@@ -278,4 +280,9 @@ DOING: dict[type[base.Statement], Do] = {
     ddl.CreateDatabase: _create_database,
     ddl.CreateCatalog: _create_catalog,
     ddl.Drop: _drop,
+    ddl.Alter: alter,
+    statements.Show: show,
+    statements.ShowCurrent: show_current,
+    statements.ShowCreate: show_create,
+    statements.Describe: describe,
 }

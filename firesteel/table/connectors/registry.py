@@ -11,13 +11,21 @@ from typing import Any
 from firesteel.errors import ConfigurationError
 from firesteel.table.connectors.base import CONNECTOR, TableContext, TableFactory, check_options
 from firesteel.table.connectors.blackhole import BlackHoleFactory
+from firesteel.table.connectors.datagen import DataGenFactory
+from firesteel.table.connectors.filesystem import FileSystemFactory
 from firesteel.table.connectors.printing import PrintFactory
 from firesteel.table.connectors.values import ValuesFactory
 
 __all__ = ["ENTRY_POINTS", "factories", "find_factory"]
 
 ENTRY_POINTS = "firesteel.table.connectors"
-_OWN: tuple[type[TableFactory], ...] = (BlackHoleFactory, PrintFactory, ValuesFactory)
+_OWN: tuple[type[TableFactory], ...] = (
+    BlackHoleFactory,
+    DataGenFactory,
+    FileSystemFactory,
+    PrintFactory,
+    ValuesFactory,
+)
 
 
 @cache
