@@ -28,7 +28,7 @@ demo: setup ## watch a stateful event-time job run on Spark (under a minute)
 test: setup ## run all tests that need no outside services
 	@$(PY) -m pytest $(TOGETHER) $(ARGS)
 
-test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS, YARN, Kafka, PostgreSQL) and other versions of Spark and Python
+test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS, YARN, Kafka, PostgreSQL, a browser) and other versions of Spark and Python
 	@$(PY) -m pytest tests/services $(ARGS)
 	@$(MAKE) test-direct
 

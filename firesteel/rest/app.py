@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount
 
+from firesteel.dashboard import dashboard_routes
 from firesteel.events import JobView
 from firesteel.events import metrics as figures
 from firesteel.rest import jobs, metrics
@@ -63,7 +64,7 @@ def create_app(
     handled.append(reading(_DESCRIPTION.path, _DESCRIPTION.summary, lambda _: described))
     routes = [each.route() for each in handled]
     return Starlette(
-        routes=[Mount("/v1", routes=routes), *routes],
+        routes=[Mount("/v1", routes=routes), *routes, *dashboard_routes(registry, None if log is None else log.text)],
         middleware=[Middleware(Guard, access=access or Access())],
         exception_handlers={RestError: _refused, HTTPException: _http_error, Exception: _broken},
     )
