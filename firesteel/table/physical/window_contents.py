@@ -10,15 +10,16 @@ from bisect import bisect_right
 from typing import Any
 
 from firesteel.operators import list_table, value_table
-from firesteel.table.changelog import INSERT
+from firesteel.table.changelog import ADDS, INSERT
 from firesteel.table.evaluation import evaluator
-from firesteel.table.logical.plan import SortKey
+from firesteel.table.logical.plan import AggregateCall, SortKey
+from firesteel.table.physical.aggregating import AggregateCalls
 from firesteel.table.physical.ordering import sort_key_of
 from firesteel.table.physical.window_times import Windows
 from firesteel.table.physical.windows import TimedOperator
 from firesteel.table.resolution import Typed
 
-__all__ = ["WindowDeduplicate", "WindowJoin", "WindowTopN"]
+__all__ = ["AttachedAggregate", "WindowDeduplicate", "WindowJoin", "WindowTopN"]
 
 
 class _PerWindow(TimedOperator):
@@ -120,6 +121,46 @@ class WindowJoin(_PerWindow):
         for row in right:
             found = [other for other in partners if self._pairs(other, row)]
             self._changes.extend((INSERT, other + row) for other in found or [nothing])
+
+
+class AttachedAggregate(_PerWindow):
+    """Groups of rows that have their window in columns: start and end. Results are as those of WindowAggregate."""
+
+    def __init__(self, window: tuple[int, int], calls: tuple[AggregateCall, ...], zone: str | None = None) -> None:
+        super().__init__(zone)
+        self._window, self._calls = window, calls
+
+    def open(self) -> None:
+        """Find the groups: (rows, accumulators) by key and window."""
+        super().open()
+        self._aggregate = AggregateCalls(self._calls)
+        self._groups = value_table(self.state, "groups", namespaced=True)
+
+    def process(self, batch: Any) -> None:
+        """Each row goes into the group of its window."""
+        self.cursor = cursor = iter(batch.values)
+        for (kind, row), key in zip(cursor, batch.keys):
+            start, end = row[self._window[0]], row[self._window[1]]
+            if self._is_late(end):
+                continue
+            found = self._groups.entries.get((key, (start, end)))
+            rows, accumulators = (0, self._aggregate.create()) if found is None else found
+            if ADDS[kind]:
+                self._aggregate.add(accumulators, row)
+            else:
+                self._aggregate.take_back(accumulators, row)
+            self._groups.put((key, (start, end)), (rows + (1 if ADDS[kind] else -1), accumulators))
+            if found is None:
+                self._timers.namespace = (start, end)
+                self._register(key, self._windows.instant(end - 1))
+
+    def on_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
+        """The window is over."""
+        rows, accumulators = self._groups.entries[(key, namespace)]
+        self._groups.remove((key, namespace))
+        if rows > 0:
+            columns = (*namespace, self._windows.instant(namespace[1] - 1))
+            self._changes.append((INSERT, (*key, *self._aggregate.values(accumulators), *columns)))
 
 
 class WindowTopN(_PerWindow):
