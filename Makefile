@@ -74,6 +74,7 @@ flink-goldens: $(FLINK) ## ask Flink itself: rewrite tests/flink_goldens and the
 	@$(FLINK)/bin/python scripts/flink_csv_goldens.py
 	@$(FLINK)/bin/python scripts/flink_sql_parser_goldens.py
 	@$(FLINK)/bin/python scripts/flink_query_goldens.py
+	@$(FLINK)/bin/python scripts/flink_changelog_goldens.py
 	@$(FLINK)/bin/python scripts/flink_printed_goldens.py
 	@$(FLINK)/bin/python scripts/flink_executed_goldens.py
 	@$(FLINK)/bin/python scripts/flink_goldens.py

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from firesteel.common.time import MIN_WATERMARK
 from firesteel.errors import ProgramError
 from firesteel.operators import map_table, value_table
 from firesteel.table.changelog import ADDS, DELETE, INSERT, UPDATE_AFTER, UPDATE_BEFORE
@@ -38,6 +39,7 @@ class Frame:
     preceding: int | None
 
 
+_FORGET = "forget"
 _RANKS = {"ROW_NUMBER": 0, "RANK": 1, "DENSE_RANK": 2}
 
 
@@ -106,6 +108,8 @@ class OverAggregate(TimedOperator):
         """Time -> rows that the watermark has not reached."""
         self._known = value_table(self.state, "known")
         """(accumulators and what belongs to them, the rows of the frame with their times, the last time)."""
+        self._forgetting = value_table(self.state, "forgetting")
+        """When what is known of a partition goes."""
 
     def process(self, batch: Any) -> None:
         """Rows wait for their time, or are taken at once."""
@@ -132,7 +136,18 @@ class OverAggregate(TimedOperator):
             self._late.inc()
             return
         self._put(key, time, row)
+        self._timers.namespace = None
         self._register(key, time)
+        if self._frame.unit == "RANGE" and self._frame.preceding is not None:
+            self._forget_later(key, time, self._frame.preceding)
+
+    def _forget_later(self, key: Any, time: int, preceding: int) -> None:
+        """When no frame can reach back to a time any more, all that is known of it goes, a while later, as in Flink."""
+        if self._forgetting.entries.get(key, MIN_WATERMARK) < time + preceding + 1:
+            until = time + preceding * 3 // 2 + 1
+            self._forgetting.put(key, until)
+            self._timers.namespace = _FORGET
+            self._register(key, until)
 
     def _is_late(self, key: Any, time: int) -> bool:
         """With all rows before, the watermark decides; else, as in Flink, how far the partition itself has come."""
@@ -145,7 +160,12 @@ class OverAggregate(TimedOperator):
         self._waiting.put(key, time, [*self._waiting.entries.get(key, {}).get(time, []), row])
 
     def on_timer(self, timestamp: int, key: Any, namespace: Any) -> None:
-        """The watermark has reached rows."""
+        """The watermark has reached rows, or what is known of a partition is out of reach."""
+        if namespace == _FORGET:
+            if self._forgetting.entries.get(key) == timestamp:
+                self._forgetting.remove(key)
+                self._known.remove(key)
+            return
         time = timestamp if self._event_time else timestamp - 1
         rows = self._waiting.entries.get(key, {}).get(time)
         if rows is not None:

@@ -76,12 +76,17 @@ class TopN(TableOperator):
             self._shift_down(rows, after, at)
         elif self._end is None or at < self._end:
             out = after[self._end] if self._end is not None and len(after) > self._end else None
-            # A row that another one just like it drives out has not gone.
-            if out is None or out != row or not self._append_only:
-                if out is not None:
-                    self._changes.append((DELETE, out))
-                self._changes.append((INSERT, row))
+            self._drive_out(row, out)
         return after[: self._end] if self._append_only else after
+
+    def _drive_out(self, row: Any, out: Any) -> None:
+        """A new row is there, and another one is not any more."""
+        if out is None:
+            self._changes.append((INSERT, row))
+        elif self._end == 1 and self._append_only:
+            self._changes.extend([(UPDATE_BEFORE, out), (UPDATE_AFTER, row)])
+        elif out != row or not self._append_only:  # one just like it has not gone
+            self._changes.extend([(DELETE, out), (INSERT, row)])
 
     def _replace(self, rows: list[Any], was: int, row: Any) -> list[Any]:
         """A new version of a row that is there already; it has risen, or stays where it is."""

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from firesteel.operators import list_table, map_table
+from firesteel.common.time import MIN_WATERMARK
+from firesteel.operators import list_table, map_table, value_table
 from firesteel.table.changelog import INSERT
 from firesteel.table.logical.plan import SortKey
 from firesteel.table.physical.keeping import TableOperator
@@ -18,7 +19,9 @@ __all__ = ["FinalSort", "TimeSort"]
 
 
 class TimeSort(TimedOperator):
-    """Rows in the order of their times, when the watermark has reached them; those that come later are dropped.
+    """Rows in the order of their times, when the watermark has reached them.
+
+    Those that come when later ones have been emitted are dropped and counted.
 
     :param order: What rows of the same time are ordered by.
     """
@@ -31,13 +34,15 @@ class TimeSort(TimedOperator):
         super().open()
         self._place = sort_key_of(self._order) if self._order else None
         self._waiting = map_table(self.state, "waiting")
+        self._last = value_table(self.state, "last")
+        """The last time of which rows have been emitted."""
 
     def process(self, batch: Any) -> None:
         """Rows wait for their time."""
         self.cursor = cursor = iter(batch.values)
         for (_, row), key in zip(cursor, batch.keys):
             time = row[self._time]
-            if time <= self.watermark:
+            if time <= self._last.entries.get(key, MIN_WATERMARK):
                 self._late.inc()
                 continue
             self._waiting.put(key, time, [*self._waiting.entries.get(key, {}).get(time, []), row])
@@ -48,6 +53,7 @@ class TimeSort(TimedOperator):
         rows = self._waiting.entries.get(key, {}).get(timestamp)
         if rows is not None:
             self._waiting.remove_key(key, timestamp)
+            self._last.put(key, timestamp)
             self._changes.extend((INSERT, row) for row in (sorted(rows, key=self._place) if self._place else rows))
 
 

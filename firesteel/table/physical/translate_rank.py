@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from firesteel.table.changelog import INSERT_ONLY, ChangelogMode
+from firesteel.table.functions.definition import FunctionKind
 from firesteel.table.logical.plan import (
     Aggregate,
     AggregateCall,
@@ -148,18 +149,20 @@ def _top_rows(
         with_rank,
         source.mode.is_insert_only,
         state_ttl(planner.options),
-        _rising(over.input, source, window),
+        _rising(over.input, source, window.order_by, window.partition_by),
     )
     fields = over.fields if with_rank else source.fields
     node = _keyed("Rank", detail, source, fields, window.partition_by, operator, _RETRACTED)
     return finally_only(node, planner)
 
 
-def _rising(relation: Relation, source: PhysicalNode, window: OverWindow) -> tuple[int, ...] | None:
+def _rising(
+    relation: Relation, source: PhysicalNode, order_by: Sequence[SortKey], partition_by: Sequence[Typed]
+) -> tuple[int, ...] | None:
     """The key of rows that, in this order, only ever rise: counts and maxima of groups to which rows only come."""
-    if len(window.order_by) != 1 or not source.unique_keys or source.mode.deletes or not source.mode.updates:
+    if len(order_by) != 1 or not source.unique_keys or source.mode.deletes or not source.mode.updates:
         return None
-    (order,) = window.order_by
+    (order,) = order_by
     if not isinstance(order.value, ColumnValue):
         return None
     origin, index = traced(relation, order.value.index)
@@ -169,9 +172,9 @@ def _rising(relation: Relation, source: PhysicalNode, window: OverWindow) -> tup
     rising = {"COUNT": True, "MAX": True, "MIN": False}
     if not isinstance(call, AggregateCall) or rising.get(call.function.name) is not order.descending:
         return None
-    partition = {each.index for each in window.partition_by if isinstance(each, ColumnValue)}
+    partition = {each.index for each in partition_by if isinstance(each, ColumnValue)}
     for key in source.unique_keys:
-        if len(partition) == len(window.partition_by) and partition <= key:
+        if len(partition) == len(partition_by) and partition <= key:
             return tuple(sorted(key))
     return None
 
@@ -236,12 +239,15 @@ def translate_over(relation: Over, planner: Planner) -> PhysicalNode:
     """Aggregates over a frame that ends with the current row."""
     source = planner.translate(relation.input)
     window = relation.calls[0].window
-    if any(each.window != window for each in relation.calls):
-        raise UnsupportedQueryError("OVER windows in the same SELECT have to be the same: use a sub-query for each.")
+    units = {_unit(each) for each in relation.calls}
+    if len(units) > 1 or any(each.window != window for each in relation.calls):
+        raise UnsupportedQueryError(
+            "Unsupported use of OVER windows: all calls of a SELECT must have the same one. Use sub-queries."
+        )
     for call in relation.calls:
         if call.function.name in ("LEAD", "NTILE", "PERCENT_RANK", "CUME_DIST"):
             raise UnsupportedQueryError(f"{call.function.name} Function is not supported in stream mode.")
-    frame = Frame(_unit(relation.calls, window), _preceding(window))
+    frame = Frame(units.pop(), _preceding(window))
     order = window.order_by
     time = _order_of_time(order)
     names = [each.name for each in source.fields]
@@ -256,16 +262,18 @@ def translate_over(relation: Over, planner: Planner) -> PhysicalNode:
         return _keyed("OverAggregate", detail, source, relation.fields, window.partition_by, operator, INSERT_ONLY)
     if frame.preceding is not None:
         raise UnsupportedQueryError("OVER with a bounded frame is ordered by a time attribute, in ascending order.")
-    if any(each.function.kind.value != "AGGREGATE" for each in relation.calls):
+    if any(each.descending for each in order):
+        raise UnsupportedQueryError("OVER: the window can only be ordered in ASCENDING mode.")
+    if any(each.function.kind is not FunctionKind.AGGREGATE for each in relation.calls):
         raise UnsupportedQueryError("OVER in another order than that of a time attribute takes aggregates only.")
     operator = partial(OverInOrder, order, frame.unit, relation.calls, state_ttl(planner.options))
     node = _keyed("OverAggregate", detail, source, relation.fields, window.partition_by, operator, _RETRACTED)
     return finally_only(node, planner)
 
 
-def _unit(calls: tuple[OverCall, ...], window: OverWindow) -> str:
+def _unit(call: OverCall) -> str:
     """Functions that number rows look at each by itself."""
-    return "ROWS" if any(each.function.kind.value != "AGGREGATE" for each in calls) else window.frame
+    return call.window.frame if call.function.kind is FunctionKind.AGGREGATE else "ROWS"
 
 
 def _preceding(window: OverWindow) -> int | None:
@@ -314,7 +322,8 @@ def _first_rows(relation: Sort, source: PhysicalNode, detail: str, planner: Plan
     assert relation.fetch is not None
     start, end = relation.offset + 1, relation.offset + relation.fetch
     append_only = source.mode.is_insert_only
-    operator = partial(TopN, relation.keys, start, end, False, append_only, state_ttl(planner.options))
+    row_key = _rising(relation.input, source, relation.keys, ())
+    operator = partial(TopN, relation.keys, start, end, False, append_only, state_ttl(planner.options), row_key)
     name = "SortLimit" if relation.keys else "Limit"
     mode = INSERT_ONLY if append_only and not relation.keys else _RETRACTED
     detail = f"{detail}, offset=[{relation.offset}], fetch=[{relation.fetch}]"
