@@ -32,8 +32,8 @@ test-services: setup $(SERVICES) ## run the tests against real servers (S3, HDFS
 	@$(PY) -m pytest tests/services $(ARGS)
 	@$(MAKE) test-direct
 
-test-direct: setup ## run features, transcripts and properties with direct exchange
-	@FIRESTEEL_TEST_EXCHANGE=direct $(PY) -m pytest $(TOGETHER) tests/features tests/transcripts tests/properties tests/pyflink $(ARGS)
+test-direct: setup ## run features, transcripts, properties and chaos with direct exchange
+	@FIRESTEEL_TEST_EXCHANGE=direct $(PY) -m pytest $(TOGETHER) tests/features tests/transcripts tests/properties tests/pyflink tests/chaos tests/cluster/test_killed.py $(ARGS)
 
 chaos: setup ## kill jobs a hundred times and compare what they wrote (KILLS=100, ARGS=--page for docs/reliability.md)
 	@$(PY) -m tests.chaos --kills $(or $(KILLS),100) $(ARGS)

@@ -41,6 +41,8 @@ class _Kept:
     manifest: Manifest
     files: set[str]
     """The state files that are written for it."""
+    unseen: list[str]
+    """Those of them that have not been seen in the store yet: each costs a request."""
     path: str = ""
 
 
@@ -154,7 +156,7 @@ class CheckpointKeeper:
         before = {} if full or self._last_snapshot is None else self._last_snapshot.operators
         manifest = build_manifest(self._plan, "checkpoint", checkpoint_id, now, results, before, driver_state)
         files = {result.state_file for result in results if result.state_file is not None}
-        self._kept[checkpoint_id] = _Kept(manifest, files)
+        self._kept[checkpoint_id] = _Kept(manifest, files, sorted(files))
         self._last_snapshot = manifest
         return _longest_history(manifest)
 
@@ -162,7 +164,10 @@ class CheckpointKeeper:
         """Whether all state files of a checkpoint are there."""
         if self._lock is not None:
             self._lock.check()  # before waiting for files that will never be there
-        return self.store is None or all(self.store.has_state(name) for name in self._kept[checkpoint_id].files)
+        unseen = self._kept[checkpoint_id].unseen
+        while self.store is not None and unseen and self.store.has_state(unseen[-1]):
+            unseen.pop()
+        return self.store is None or not unseen
 
     def write_manifest(self, checkpoint_id: int) -> None:
         """Make a checkpoint count. One that cannot be completed is a :class:`CheckpointError`."""

@@ -20,7 +20,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from firesteel.errors import CheckpointError
@@ -88,7 +88,7 @@ class Manifest:
                 "job_name": self.job_name,
                 "timestamp": self.timestamp,
                 "state_bytes": self.state_bytes,
-                "operators": {uid: asdict(files) for uid, files in self.operators.items()},
+                "operators": {uid: vars(files) for uid, files in self.operators.items()},
                 "driver": _pack(self.driver),
             },
             indent=1,

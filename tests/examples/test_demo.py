@@ -85,5 +85,5 @@ def test_the_demo_runs_shows_progress_and_agrees_with_plain_loops() -> None:
 
 
 def test_with_direct_exchange_the_demo_shows_the_live_lag() -> None:
-    done = run_demo("--direct", "--fares", "10000", "--seconds", "1.5")
+    done = run_demo("--direct", "--fares", "3000", "--seconds", "1.3")
     assert "  lag median" in done.stdout
