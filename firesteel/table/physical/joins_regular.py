@@ -135,10 +135,12 @@ class RegularJoin(_Join):
         outer, other_outer = self._outer if is_left else self._outer[::-1]
         partners = self._partners(is_left, key, row)
         if ADDS[kind]:
-            self._count_partners(is_left, key, partners, other_outer)
             mine = self._left if is_left else self._right
             mine.add(key, row, sum(times for _, times, _ in partners))
-            self._pair(is_left, INSERT if outer or other_outer else kind, row, partners)
+            if other_outer:
+                self._pair_and_count(is_left, key, row, partners)
+            else:
+                self._pair(is_left, INSERT if outer else kind, row, partners)
             if outer and not partners:
                 self._pad(is_left, INSERT, row)
         else:
@@ -157,14 +159,14 @@ class RegularJoin(_Join):
     def _pad(self, is_left: bool, kind: int, row: Any) -> None:
         self._changes.append((kind, row + self._nothing[1] if is_left else self._nothing[0] + row))
 
-    def _count_partners(self, is_left: bool, key: Any, partners: list[Any], other_outer: bool) -> None:
-        if not other_outer:
-            return
+    def _pair_and_count(self, is_left: bool, key: Any, row: Any, partners: list[Any]) -> None:
+        """Partners of an outer side: one that stood alone is taken back before its first pair comes."""
         others = self._right if is_left else self._left
         for other, times, before in partners:
-            if before == 0:
-                for _ in range(times):
+            for _ in range(times):
+                if before == 0:
                     self._pad(not is_left, DELETE, other)
+                self._pair(is_left, INSERT, row, [(other, 1, before)])
             others.set_partners(key, other, before + 1)
 
     def _discount_partners(self, is_left: bool, key: Any, partners: list[Any]) -> None:
