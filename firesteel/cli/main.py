@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 import firesteel
-from firesteel.cli import completion, configuration, doctor, events, explain, history, run, savepoint
+from firesteel.cli import completion, configuration, doctor, events, explain, history, new, run, savepoint
 from firesteel.cli.program import ProgramFailedError
 from firesteel.errors import ConfigurationError, FiresteelError
 
@@ -29,6 +29,7 @@ examples:
   firesteel savepoint list /data/savepoints    what could be started from
   firesteel events --follow /data/checkpoints  what happens to the job that runs there
   firesteel history /data/checkpoints          jobs of the past, over REST
+  firesteel new alarms                         a project to begin with, whose tests pass
   firesteel doctor                             check Java, Spark, Python and their versions
 
 exit codes:
@@ -54,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"firesteel {firesteel.__version__}")
     parser.add_argument("--debug", action="store_true", help="show errors with their whole traceback")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
-    for module in (run, explain, savepoint, events, history, doctor, configuration, completion):
+    for module in (run, explain, savepoint, events, history, doctor, configuration, completion, new):
         module.add_command(commands)
     version = commands.add_parser("version", help="print the version", description="Print the version of Firesteel.")
     version.set_defaults(handler=_version)

@@ -1,15 +1,21 @@
-"""``firesteel savepoint``: look through savepoints, and delete them."""
+"""``firesteel savepoint``: look through savepoints, compare and delete them."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from firesteel.state.archive import ArchivedSnapshot, describe_snapshot, dispose_savepoint, list_snapshots
+from firesteel.state.archive import (
+    ArchivedOperator,
+    ArchivedSnapshot,
+    describe_snapshot,
+    dispose_savepoint,
+    list_snapshots,
+)
 from firesteel.state.store import FORMAT
 
 __all__ = ["add_command"]
@@ -23,6 +29,7 @@ examples:
   firesteel savepoint list /data/savepoints
   firesteel savepoint list --json s3://bucket/savepoints
   firesteel savepoint show /data/savepoints/savepoint-1f2e3d-5a6b7c8d9e0f
+  firesteel savepoint diff /data/savepoints/savepoint-1f2e3d-5a6b7c8d9e0f /data/savepoints/savepoint-1f2e3d-0a1b2c3d4e5f
   firesteel savepoint dispose /data/savepoints/savepoint-1f2e3d-5a6b7c8d9e0f
   firesteel run --from-savepoint /data/savepoints/savepoint-1f2e3d-5a6b7c8d9e0f job.py
 
@@ -35,7 +42,7 @@ def add_command(commands: Any) -> None:
     """Add the command to the command line."""
     parser: argparse.ArgumentParser = commands.add_parser(
         "savepoint",
-        help="look through savepoints, and delete them",
+        help="look through savepoints, compare and delete them",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -49,6 +56,11 @@ def add_command(commands: Any) -> None:
     showing.add_argument("path", metavar="PATH", help="a savepoint, or a checkpoint (.../chk-7)")
     showing.add_argument("--json", action="store_true", help="as JSON, for other programs")
     showing.set_defaults(handler=_show)
+    comparing = below.add_parser("diff", help="compare two", description="Show what differs between two of them.")
+    comparing.add_argument("before", metavar="BEFORE", help="a savepoint or checkpoint")
+    comparing.add_argument("after", metavar="AFTER", help="another one, of the same program or of its next version")
+    comparing.add_argument("--json", action="store_true", help="as JSON, for other programs")
+    comparing.set_defaults(handler=_diff)
     disposing = below.add_parser("dispose", help="delete a savepoint", description="Delete a savepoint and its state.")
     disposing.add_argument("path", metavar="PATH", help="the savepoint to delete")
     disposing.set_defaults(handler=_dispose)
@@ -94,6 +106,50 @@ def _show(parsed: argparse.Namespace) -> int:
     ]
     print(f"\n{_table(rows)}")
     return 0
+
+
+def _diff(parsed: argparse.Namespace) -> int:
+    before, after = describe_snapshot(parsed.before), describe_snapshot(parsed.after)
+    changes = _changes(before, after)
+    if parsed.json:
+        print(json.dumps([dict(zip(("uid", "operator", "change"), row)) for row in changes], indent=2))
+        return 0
+    for mark, each in (("-", before), ("+", after)):
+        print(f"{mark} {each.kind} {each.id} of {each.job_name!r}, {_time(each)} UTC, {_size(each.size)}")
+    if not changes:
+        print("\nBoth have the same operators, with the same parallelism and the same amount of state.")
+        return 0
+    print(f"\n{_table([('UID', 'OPERATOR', 'CHANGE'), *changes])}")
+    return 0
+
+
+def _changes(before: ArchivedSnapshot, after: ArchivedSnapshot) -> list[tuple[str, str, str]]:
+    """Uid and name of each operator that differs, and how."""
+    old, new = ({each.uid: each for each in one.operators} for one in (before, after))
+    changes = [(uid, each.name, _gone(each)) for uid, each in old.items() if uid not in new]
+    changes += [(uid, each.name, "is new") for uid, each in new.items() if uid not in old]
+    for uid in [uid for uid in old if uid in new]:
+        told = ", ".join(_differences(old[uid], new[uid]))
+        if told:
+            changes.append((uid, new[uid].name, told))
+    return sorted(changes)
+
+
+def _gone(operator: ArchivedOperator) -> str:
+    return "is gone, and its state with it" if operator.stateful else "is gone; it had no state"
+
+
+def _differences(old: ArchivedOperator, new: ArchivedOperator) -> Iterator[str]:
+    if old.name != new.name:
+        yield f"was called {old.name!r}"
+    if old.parallelism != new.parallelism:
+        yield f"parallelism {old.parallelism} -> {new.parallelism}"
+    if old.max_parallelism != new.max_parallelism:
+        yield f"max. parallelism {old.max_parallelism} -> {new.max_parallelism}"
+    if old.stateful != new.stateful:
+        yield "has state now" if new.stateful else "has no state any more"
+    if old.size != new.size:
+        yield f"state files {_size(old.size)} -> {_size(new.size)}"
 
 
 def _dispose(parsed: argparse.Namespace) -> int:

@@ -85,7 +85,7 @@ def complete(words: list[str]) -> list[str]:
     ("words", "offered"),
     [
         (["sa"], ["savepoint"]),
-        (["savepoint", ""], ["list", "show", "dispose"]),
+        (["savepoint", ""], ["list", "show", "diff", "dispose"]),
         (["run", "--from"], ["--from-savepoint"]),
         (["explain", "--format", "s"], ["svg"]),
         (["completion", ""], ["bash", "zsh"]),

@@ -173,7 +173,6 @@ def test_a_syntax_error_names_the_line(firesteel: Firesteel, program: WriteProgr
         ("import os; os.pth", "Did you mean: 'path'?"),
         ("from firesteel.datastream import KeyedProcesFunction", "the nearest is KeyedProcessFunction in firesteel."),
         ("from firesteel.datastream import Types", "it is in firesteel.common"),
-        ("from firesteel.datastream.connectors import JdbcSink", "a connector for JDBC is to come"),
         ("import firesteel.datastrem", "the nearest is firesteel.datastream"),
         ("import pyflink.datastream", "`firesteel run --pyflink job.py`"),
     ],

@@ -154,3 +154,23 @@ def test_a_job_starts_from_a_savepoint_of_the_archive(
     restored = firesteel("run", "--in-process", "-s", path, "-n", program(SAVE))
     assert restored.code == 0, restored.err
     assert int(restored.out) > 1
+
+
+def test_two_are_compared(firesteel: Firesteel, archive: Path, tmp_path: Path) -> None:
+    store = CheckpointStore(str(archive / "savepoint-c"))
+    store.write_state("t.state", b"x" * 4096)
+    operators = {
+        "counter": OperatorFiles("Count all", 2, 128, {0: ["t.state"]}, stateful=True),
+        "window": OperatorFiles("Window", 2, 128, {0: ["t.state"]}, stateful=True),
+    }
+    store.write_manifest(Manifest("savepoint", 8, "my job", NOON + 62_000, operators, state_bytes=4096))
+    told = firesteel("savepoint", "diff", str(archive / "savepoint-a"), str(archive / "savepoint-c"))
+    assert told.code == 0
+    assert "counter  Count all" in told.out and "was called 'Count', parallelism 1 -> 2" in told.out
+    assert re.search(r"window +Window +is new", told.out) and "10 B -> 4.0 KiB" in told.out
+    assert re.search(r"source +Source: Numbers +is gone; it had no state", told.out)
+    back = firesteel("savepoint", "diff", "--json", str(archive / "savepoint-c"), str(archive / "savepoint-a"))
+    changes = {each["uid"]: each["change"] for each in json.loads(back.out)}
+    assert changes["window"] == "is gone, and its state with it" and changes["source"] == "is new"
+    same = firesteel("savepoint", "diff", str(archive / "savepoint-a"), str(archive / "savepoint-a"))
+    assert "Both have the same operators" in same.out
