@@ -22,7 +22,7 @@ from firesteel.table.logical.plan import (
     Sort,
     SortKey,
 )
-from firesteel.table.physical.calc import filtered, projected
+from firesteel.table.physical.calc import projected
 from firesteel.table.physical.conditions import attribute_of, both, columns_of, rank_bounds, traced
 from firesteel.table.physical.final_rows import finally_only
 from firesteel.table.physical.node import PhysicalNode
@@ -32,6 +32,7 @@ from firesteel.table.physical.planner import RULES, Planner, UnsupportedQueryErr
 from firesteel.table.physical.rank import EarliestRow, FirstRow, LastRow, TopN
 from firesteel.table.physical.rows import KeyOf, written
 from firesteel.table.physical.sort import FinalSort, TimeSort
+from firesteel.table.physical.translate_joins import Done
 from firesteel.table.physical.window_attributes import window_columns
 from firesteel.table.physical.window_contents import WindowDeduplicate, WindowTopN
 from firesteel.table.resolution import ColumnValue, ConstantValue, Typed
@@ -82,11 +83,12 @@ def ranked(relation: Relation, planner: Planner) -> PhysicalNode | None:
     for each in reversed(_between(below.input)):
         node = projected(node, each)
     condition = both(rest)
+    rows: Relation = Done(below.fields, node)
     if condition is not None:
-        node = filtered(node, condition)
+        rows = Filter(below.fields, rows, condition)
     for each in reversed(above):
-        node = projected(node, each)
-    return node
+        rows = replace(each, input=rows)
+    return planner.translate(rows)
 
 
 def _numbered(relation: Filter) -> tuple[Over | None, int]:

@@ -24,6 +24,8 @@ QUERIES = {
     "SELECT k, (SELECT SUM(w) FROM b WHERE j = k), (SELECT COUNT(*) FROM b) FROM a": [("x", 2), ("y", 1), ("z", 1)],
     "SELECT j FROM b EXCEPT ALL SELECT k FROM a WHERE v = 1": [("w", 1), ("x", 1), ("y", 1)],
     "SELECT k, n FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY v DESC) AS n FROM a) WHERE n <= 2": [("x", 1), ("y", 1)],
+    "SELECT k, (SELECT COUNT(*) FROM b) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM a) "
+    "WHERE n <= 1 AND k IN (SELECT j FROM b)": [("x", 1), ("y", 1)],
     "SELECT k, SUM(v) OVER (PARTITION BY k ORDER BY v) FROM a": [("x", 2), ("y", 1), ("z", 1)],
 }  # fmt: skip
 
