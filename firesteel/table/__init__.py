@@ -28,8 +28,10 @@ from firesteel.table.table_descriptor import FormatDescriptor, TableDescriptor
 from firesteel.table.table_environment import StreamTableEnvironment, TableEnvironment
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataTypes, Row, RowKind, UserDefinedType
+from firesteel.table.udf import AggregateFunction, FunctionContext, ScalarFunction
 
 __all__ = [
+    "AggregateFunction",
     "Catalog",
     "CatalogBaseTable",
     "CatalogColumnStatistics",
@@ -45,6 +47,7 @@ __all__ = [
     "ExplainDetail",
     "Expression",
     "FormatDescriptor",
+    "FunctionContext",
     "GroupedTable",
     "ObjectIdentifier",
     "ObjectPath",
@@ -52,6 +55,7 @@ __all__ = [
     "ResultKind",
     "Row",
     "RowKind",
+    "ScalarFunction",
     "Schema",
     "SqlDialect",
     "StatementSet",

@@ -93,6 +93,8 @@ class _Resolver:
         return self._call("GET", (row, ConstantValue(SymbolType(False), name)))
 
     def _apply(self, node: Apply) -> Typed:
+        if isinstance(node.function, Function):
+            return self._called(node.function, tuple(map(self.resolve, node.arguments)))
         if not isinstance(node.function, str):
             raise ResolveError(f"{node} cannot stand here.")
         if node.function == "CALL_SQL" and isinstance(node.arguments[0], Constant):
@@ -100,7 +102,9 @@ class _Resolver:
         return self._call(node.function, tuple(map(self.resolve, node.arguments)))
 
     def _call(self, name: str, arguments: tuple[Typed, ...]) -> Typed:
-        function = find_function(name)
+        return self._called(find_function(name), arguments)
+
+    def _called(self, function: Function, arguments: tuple[Typed, ...]) -> Typed:
         known = tuple(
             Argument(
                 each.type, isinstance(each, ConstantValue), each.value if isinstance(each, ConstantValue) else None

@@ -63,7 +63,8 @@ class Table:
 
     def select(self, *fields: Any) -> Table:
         """A row of these expressions for each row; one row for all, if they are aggregates."""
-        return self._with(self._builder.select(self.relation, fields))
+        with self._jobs.catalogs.knowing_functions():
+            return self._with(self._builder.select(self.relation, fields))
 
     def alias(self, field: str, *fields: str) -> Table:
         """The same rows, with other names for the first columns."""
@@ -71,7 +72,8 @@ class Table:
 
     def filter(self, predicate: Any) -> Table:
         """The rows for which a condition is true."""
-        return self._with(self._builder.where(self.relation, predicate))
+        with self._jobs.catalogs.knowing_functions():
+            return self._with(self._builder.where(self.relation, predicate))
 
     def where(self, predicate: Any) -> Table:
         """The rows for which a condition is true."""
@@ -83,7 +85,8 @@ class Table:
 
     def add_columns(self, *fields: Any) -> Table:
         """All columns, and others behind them."""
-        return self._with(self._builder.add_columns(self.relation, fields, replaces=False))
+        with self._jobs.catalogs.knowing_functions():
+            return self._with(self._builder.add_columns(self.relation, fields, replaces=False))
 
     def add_or_replace_columns(self, *fields: Any) -> Table:
         """All columns, and others behind them or in the place of those with the same name."""
@@ -249,7 +252,8 @@ class GroupedTable:
 
     def select(self, *fields: Any) -> Table:
         """A row for each group, of its keys and of aggregates."""
-        relation = Builder(self._jobs.session()).aggregate(self._relation, self._keys, fields)
+        with self._jobs.catalogs.knowing_functions():
+            relation = Builder(self._jobs.session()).aggregate(self._relation, self._keys, fields)
         return Table(relation, self._jobs)
 
 

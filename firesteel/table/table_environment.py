@@ -11,11 +11,13 @@ from firesteel.errors import ProgramError
 from firesteel.table._session.bringing import ToRow, given_rows, given_stream, row_fields
 from firesteel.table._session.catalogs import Catalogs
 from firesteel.table._session.jobs import Jobs
+from firesteel.table._session.showing import user_functions
 from firesteel.table._session.statements import Statements, explained
 from firesteel.table.catalog import Catalog, CatalogBaseTable
 from firesteel.table.changelog import RETRACT, ChangelogMode, upsert
 from firesteel.table.environment_settings import EnvironmentSettings
 from firesteel.table.explain_detail import ExplainDetail
+from firesteel.table.functions import functions
 from firesteel.table.physical.program import Program
 from firesteel.table.schema import Schema
 from firesteel.table.sql import parse_identifier, parse_statement
@@ -27,6 +29,7 @@ from firesteel.table.table_config import TableConfig
 from firesteel.table.table_descriptor import TableDescriptor
 from firesteel.table.table_result import TableResult
 from firesteel.table.types import DataType
+from firesteel.table.udf import UserDefinedFunctionWrapper
 
 if TYPE_CHECKING:
     import pandas
@@ -203,6 +206,36 @@ class TableEnvironment:
             if path[:2] == here and (not isinstance(table, CatalogBaseTable) or table.is_view) == views
         )
 
+    # ---- functions -----------------------------------------------------------------------------------------
+
+    def create_temporary_system_function(self, name: str, function: Any) -> None:
+        """Let a name mean a function of the user in this session, before the built-in ones: made with udf or udaf."""
+        self._catalogs.system_functions[name.upper()] = _user_function(function).named(name)
+
+    def create_temporary_function(self, path: str, function: Any) -> None:
+        """Let a name of a database mean a function of the user in this session: made with udf or udaf."""
+        catalog, database, name = self._catalogs.path(parse_identifier(path).parts)
+        if (catalog, database, name.upper()) in self._catalogs.functions:
+            raise ProgramError(f"create_temporary_function(): there is a function {path!r} already. Drop it first.")
+        self._catalogs.functions[catalog, database, name.upper()] = _user_function(function).named(name)
+
+    def drop_temporary_system_function(self, name: str) -> bool:
+        """Forget a function of the session; whether there was one."""
+        return self._catalogs.system_functions.pop(name.upper(), None) is not None
+
+    def drop_temporary_function(self, path: str) -> bool:
+        """Forget a function of the session; whether there was one."""
+        catalog, database, name = self._catalogs.path(parse_identifier(path).parts)
+        return self._catalogs.functions.pop((catalog, database, name.upper()), None) is not None
+
+    def list_functions(self) -> list[str]:
+        """All functions that are known: built in, and of the session."""
+        return sorted({*(each.name.lower() for each in functions()), *user_functions(self._catalogs)})
+
+    def list_user_defined_functions(self) -> list[str]:
+        """The functions of the session."""
+        return user_functions(self._catalogs)
+
     # ---- catalogs ------------------------------------------------------------------------------------------
 
     def register_catalog(self, catalog_name: str, catalog: Catalog) -> None:
@@ -328,6 +361,12 @@ def _mode_of(mode: Any, stream: DataStream, schema: Schema | None) -> ChangelogM
         raise ProgramError("from_changelog_stream() in upsert mode needs a schema with a primary key.")
     names = [column.name for column in schema.columns if column.expression is None]
     return upsert([names.index(name) for name in schema.primary_key.columns], "-D" in kinds)
+
+
+def _user_function(function: Any) -> UserDefinedFunctionWrapper:
+    if not isinstance(function, UserDefinedFunctionWrapper):
+        raise ProgramError(f"a function of the user is made with udf() or udaf(), got {function!r}.")
+    return function
 
 
 def _plain(value: Any) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from firesteel.errors import ProgramError
 from firesteel.table.catalog import Catalog, CatalogBaseTable, ObjectPath
 from firesteel.table.catalog.in_memory import GenericInMemoryCatalog
-from firesteel.table.functions import Session
+from firesteel.table.functions import Function, Session
+from firesteel.table.functions.definition import session_functions
 from firesteel.table.logical import CatalogTables, Relation
 from firesteel.table.logical.errors import did_you_mean
 
@@ -28,6 +30,10 @@ class Catalogs:
         self.builtin = catalog
         self.current_catalog, self.current_database = catalog, database
         self.temporary: dict[Path, CatalogBaseTable | Relation] = {}
+        self.system_functions: dict[str, Function] = {}
+        """Functions of the session that come before the built-in ones, by their names in capitals."""
+        self.functions: dict[Path, Function] = {}
+        """Functions of databases that only this session has; their names are in capitals."""
 
     def tables(self, session: Session) -> CatalogTables:
         """All tables, by their names in queries."""
@@ -43,6 +49,13 @@ class Catalogs:
         if len(parts) == 3:
             return (parts[0], parts[1], parts[2])
         raise ObjectError(f"a name has at most three parts, catalog, database and object; got {'.'.join(parts)}.")
+
+    def knowing_functions(self) -> AbstractContextManager[None]:
+        """Within it, names mean the functions of the session too."""
+        here = (self.current_catalog, self.current_database)
+        return session_functions(
+            self.system_functions, {path[2]: each for path, each in self.functions.items() if path[:2] == here}
+        )
 
     # ---- catalogs and databases ----------------------------------------------------------------------------
 

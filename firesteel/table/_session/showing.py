@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from firesteel.errors import UnsupportedError
-from firesteel.table._session.catalogs import ObjectError
+from firesteel.table._session.catalogs import Catalogs, ObjectError
 from firesteel.table.catalog import CatalogBaseTable, CatalogPartitionSpec, ObjectPath
 from firesteel.table.functions import functions
 from firesteel.table.logical import Relation, schema_fields
@@ -19,7 +19,7 @@ from firesteel.table.types import DataTypes, RowField
 if TYPE_CHECKING:
     from firesteel.table._session.statements import Statements
 
-__all__ = ["created_table", "describe", "show", "show_create", "show_current"]
+__all__ = ["created_table", "describe", "show", "show_create", "show_current", "user_functions"]
 
 _TEXT = DataTypes.STRING()
 
@@ -54,7 +54,7 @@ def show(do: Statements, statement: statements.Show) -> TableResult:
         return _names("catalog name", sorted(catalogs.all), statement.like)
     if statement.what in ("FUNCTIONS", "USER FUNCTIONS"):
         built_in = [] if statement.what.startswith("USER") else [each.name.lower() for each in functions()]
-        return _names("function name", sorted(built_in), statement.like)
+        return _names("function name", sorted({*built_in, *user_functions(do.catalogs)}), statement.like)
     if statement.what == "COLUMNS" and source is not None:
         return _columns(do, source.parts, statement.like)
     if statement.what == "MODULES":
@@ -66,6 +66,13 @@ def show(do: Statements, statement: statements.Show) -> TableResult:
     if statement.what == "PARTITIONS" and source is not None:
         return _partitions(do, statement)
     raise UnsupportedError(str(query_error(statement, f"SHOW {statement.what} is not supported.")))
+
+
+def user_functions(catalogs: Catalogs) -> list[str]:
+    """The functions of the session that are known in the current database."""
+    here = (catalogs.current_catalog, catalogs.current_database)
+    known = {*catalogs.system_functions, *(path[2] for path in catalogs.functions if path[:2] == here)}
+    return sorted(name.lower() for name in known)
 
 
 def show_current(do: Statements, statement: statements.ShowCurrent) -> TableResult:

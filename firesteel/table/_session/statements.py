@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -49,7 +50,8 @@ class Statements:
     def relation(self, query: base.Query) -> Relation:
         """What a query means."""
         session = self.jobs.session()
-        return resolve_query(query, self.catalogs.tables(session), session)
+        with self.catalogs.knowing_functions():
+            return resolve_query(query, self.catalogs.tables(session), session)
 
     def insert_of(self, statement: statements.Insert) -> InsertOf:
         """What an INSERT writes where."""
@@ -219,11 +221,57 @@ def _drop(do: Statements, statement: ddl.Drop) -> TableResult:
         do.catalogs.drop(path, statement.kind == "VIEW", statement.temporary, statement.if_exists)
     elif statement.kind == "DATABASE":
         _drop_database(do, statement)
+    elif statement.kind == "FUNCTION":
+        _drop_function(do, statement)
     elif statement.kind == "CATALOG":
         do.catalogs.unregister(statement.name.simple, statement.if_exists)
     else:
         raise UnsupportedError(str(query_error(statement, f"DROP {statement.kind} is not supported.")))
     return TableResult.ok()
+
+
+def _create_function(do: Statements, statement: ddl.CreateFunction) -> TableResult:
+    if statement.language != "PYTHON":
+        raise UnsupportedError(
+            str(query_error(statement, "a function is in LANGUAGE PYTHON: AS 'module.name', made with udf or udaf."))
+        )
+    if not statement.temporary:
+        raise UnsupportedError(str(query_error(statement, "only TEMPORARY functions can be created.")))
+    name = statement.name.parts[-1].upper()
+    path = do.catalogs.path(statement.name.parts)
+    there = name in do.catalogs.system_functions if statement.system else (*path[:2], name) in do.catalogs.functions
+    if there and not statement.or_replace:
+        if statement.if_not_exists:
+            return TableResult.ok()
+        raise ObjectError(f"Function {'.'.join(statement.name.parts)} already exists.")
+    function = _imported(statement).named(statement.name.parts[-1])
+    if statement.system:
+        do.catalogs.system_functions[name] = function
+    else:
+        do.catalogs.functions[path[0], path[1], name] = function
+    return TableResult.ok()
+
+
+def _imported(statement: ddl.CreateFunction) -> Any:
+    module, _, attribute = statement.class_name.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise query_error(statement, f"'{statement.class_name}' cannot be imported: {error}.") from error
+    if not hasattr(found, "named"):
+        raise query_error(statement, f"'{statement.class_name}' is no function made with udf or udaf.")
+    return found
+
+
+def _drop_function(do: Statements, statement: ddl.Drop) -> None:
+    name = statement.name.parts[-1].upper()
+    path = do.catalogs.path(statement.name.parts)
+    if statement.system:
+        found = do.catalogs.system_functions.pop(name, None)
+    else:
+        found = do.catalogs.functions.pop((path[0], path[1], name), None)
+    if found is None and not statement.if_exists:
+        raise ObjectError(f"Function {'.'.join(statement.name.parts)} does not exist.")
 
 
 def _drop_database(do: Statements, statement: ddl.Drop) -> None:
@@ -277,6 +325,7 @@ DOING: dict[type[base.Statement], Do] = {
     statements.ResetOption: _reset,
     ddl.CreateTable: _create_table,
     ddl.CreateView: _create_view,
+    ddl.CreateFunction: _create_function,
     ddl.CreateDatabase: _create_database,
     ddl.CreateCatalog: _create_catalog,
     ddl.Drop: _drop,

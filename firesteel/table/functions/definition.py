@@ -5,7 +5,9 @@ from __future__ import annotations
 import datetime
 import difflib
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +25,7 @@ __all__ = [
     "find_function",
     "functions",
     "register",
+    "session_functions",
     "system_time",
 ]
 
@@ -138,11 +141,28 @@ def register(function: Function) -> Function:
     return function
 
 
+_of_session: ContextVar[tuple[Mapping[str, Function], Mapping[str, Function]]] = ContextVar(
+    "functions of the session", default=({}, {})
+)
+
+
+@contextmanager
+def session_functions(before: Mapping[str, Function], after: Mapping[str, Function]) -> Iterator[None]:
+    """Let names mean functions of a session too, some before the built-in ones, some after; keys are in capitals."""
+    token = _of_session.set((before, after))
+    try:
+        yield
+    finally:
+        _of_session.reset(token)
+
+
 def find_function(name: str) -> Function:
-    """The built-in function of a name, whatever the case of its letters; an error names similar ones."""
-    found = _CATALOGUE.get(name.upper())
+    """The function of a name, whatever the case of its letters; an error names similar ones."""
+    before, after = _of_session.get()
+    key = name.upper()
+    found = before.get(key) or _CATALOGUE.get(key) or after.get(key)
     if found is None:
-        near = difflib.get_close_matches(name.upper(), _CATALOGUE, 3)
+        near = difflib.get_close_matches(key, [*before, *_CATALOGUE, *after], 3)
         hint = f" Did you mean {' or '.join(near)}?" if near else ""
         raise FunctionError(f"there is no function {name}.{hint}")
     return found
