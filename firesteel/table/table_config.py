@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from firesteel.common import Configuration
-from firesteel.common.options import PARALLELISM
 from firesteel.common.options import table as options
 from firesteel.common.time import to_milliseconds
 from firesteel.errors import ConfigurationError
@@ -108,8 +107,3 @@ class TableConfig:
     def get_python_executable(self) -> str | None:
         """The Python interpreter of the workers; None for the driver's own."""
         return self._configuration.get_string("python.executable", "") or None
-
-    def get_parallelism(self) -> int | None:
-        """In how many subtasks operators of tables run, if that is set."""
-        own = self._configuration.get(options.DEFAULT_PARALLELISM)
-        return own if own > 0 else self._configuration.get(PARALLELISM)

@@ -14,7 +14,7 @@ from firesteel.table._session.jobs import Jobs
 from firesteel.table._session.showing import user_functions
 from firesteel.table._session.statements import Statements, explained
 from firesteel.table.catalog import Catalog, CatalogBaseTable
-from firesteel.table.changelog import RETRACT, ChangelogMode, upsert
+from firesteel.table.changelog import RETRACT, UPDATE_AFTER, UPDATE_BEFORE, ChangelogMode, upsert
 from firesteel.table.environment_settings import EnvironmentSettings
 from firesteel.table.explain_detail import ExplainDetail
 from firesteel.table.functions import functions
@@ -333,22 +333,39 @@ class StreamTableEnvironment(TableEnvironment):
     def to_changelog_stream(
         self, table: Table, target_schema: Schema | None = None, changelog_mode: Any = None
     ) -> DataStream:
-        """The changes of a table as a stream of rows, each with its kind."""
+        """The changes of a table as a stream of rows, each with its kind.
+
+        :param changelog_mode: Which kinds may come: all if None. Upserts have no rows as they were before.
+        """
         if target_schema is not None:
             names = [column.name for column in target_schema.columns]
             table = table.select(*names)
-        return self._stream(table)
+        return self._stream(table, changelog_mode)
 
-    def _stream(self, table: Table) -> DataStream:
+    def _stream(self, table: Table, changelog_mode: Any = None) -> DataStream:
         node = self._jobs.planner().translate(table.relation)
-        stream: DataStream = Program().stream(node).map(ToRow(table.relation.fields))
-        return stream
+        stream: DataStream = Program().stream(node)
+        if changelog_mode is not None:
+            wanted = {kind.value for kind in changelog_mode.get_contained_kinds()}
+            missing = {*node.mode.kinds()} - wanted - {UPDATE_BEFORE}
+            if missing or (UPDATE_BEFORE in node.mode.kinds() and not {UPDATE_BEFORE, UPDATE_AFTER} & wanted):
+                raise ProgramError(
+                    f"to_changelog_stream(): the table's changes are {node.mode}, {changelog_mode} has not all of them."
+                )
+            if UPDATE_BEFORE not in wanted:
+                stream = stream.filter(_is_no_old_row)
+        rows: DataStream = stream.map(ToRow(table.relation.fields))
+        return rows
 
     def create_temporary_view(self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any) -> None:
         """Give a table or a stream a name in this session."""
         if isinstance(table_or_data_stream, DataStream):
             table_or_data_stream = self.from_data_stream(table_or_data_stream, *fields_or_schema)
         super().create_temporary_view(view_path, table_or_data_stream)
+
+
+def _is_no_old_row(record: tuple[int, Any]) -> bool:
+    return record[0] != UPDATE_BEFORE
 
 
 def _mode_of(mode: Any, stream: DataStream, schema: Schema | None) -> ChangelogMode:

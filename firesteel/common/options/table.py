@@ -7,7 +7,6 @@ from firesteel.common.config_options import BooleanValue, ConfigOption, Duration
 __all__ = [
     "BUILTIN_CATALOG_NAME",
     "BUILTIN_DATABASE_NAME",
-    "DEFAULT_PARALLELISM",
     "DML_SYNC",
     "DYNAMIC_OPTIONS",
     "IDLE_TIMEOUT",
@@ -62,13 +61,6 @@ NOT_NULL_ENFORCER = ConfigOption(
     EnumValue(("ERROR", "DROP")),
     "ERROR",
     "What becomes of a row with NULL in a column that is declared NOT NULL where it is written.",
-    _TABLES,
-)
-DEFAULT_PARALLELISM = ConfigOption(
-    "table.exec.resource.default-parallelism",
-    IntValue(),
-    -1,
-    "In how many subtasks operators of tables run; the environment's parallelism if -1.",
     _TABLES,
 )
 LOCAL_TIME_ZONE = ConfigOption(

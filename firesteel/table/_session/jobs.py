@@ -9,7 +9,7 @@ from typing import Any
 from firesteel.common.options import RUNTIME_MODE
 from firesteel.common.options import table as options
 from firesteel.datastream import StreamExecutionEnvironment
-from firesteel.errors import ProgramError
+from firesteel.errors import ProgramError, UnsupportedError
 from firesteel.table._session.catalogs import Catalogs, Path
 from firesteel.table.catalog import CatalogBaseTable
 from firesteel.table.changelog import ADDS
@@ -127,6 +127,10 @@ class Jobs:
         table = self.catalogs.stored(insert.path)
         if table.is_view:
             raise ProgramError(f"{'.'.join(insert.path)} is a view: nothing can be written into it.")
+        if insert.overwrite:
+            raise UnsupportedError(
+                f"table {'.'.join(insert.path)}: INSERT OVERWRITE is not supported. Use INSERT INTO."
+            )
         relation = written_relation(insert, table, planner.session)
         return sink_node(insert.path, table, planner.translate(relation), planner, insert.hint)
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from firesteel.common import Configuration
+from firesteel.datastream import StreamExecutionEnvironment
 from firesteel.errors import ProgramError
-from firesteel.table import DataTypes, RowKind, Table, TableEnvironment
+from firesteel.table import ChangelogMode, DataTypes, RowKind, StreamTableEnvironment, Table, TableEnvironment
 from firesteel.table.connectors.values import register_changes
 from firesteel.table.expressions import col, lit
 from firesteel.table.types import Row
@@ -168,3 +170,24 @@ def test_pandas_there_and_back(table_environment: Make) -> None:
     table = env.from_pandas(pandas.DataFrame({"k": ["x", "y", "x"], "v": [1, 2, 3]}))
     frame = table.group_by(col("k")).select(col("k"), col("v").sum.alias("s")).to_pandas()
     assert sorted(frame.itertuples(index=False, name=None)) == [("x", 4), ("y", 2)]
+
+
+def test_insert_overwrite_is_refused(table_environment: Make) -> None:
+    env = table_environment()
+    env.execute_sql("CREATE TABLE results (a INT) WITH ('connector' = 'blackhole')")
+    with pytest.raises(ProgramError, match="INSERT OVERWRITE is not supported"):
+        env.execute_sql("INSERT OVERWRITE results SELECT 1")
+
+
+def test_a_stream_of_changes_has_the_kinds_that_are_asked_for() -> None:
+    configuration = Configuration.from_dict({"execution.target": "in-process", "parallelism.default": "1"})
+    stream_env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    env = StreamTableEnvironment.create(stream_env)
+    env.create_temporary_view("orders", orders(env))
+    totals = env.sql_query("SELECT shop, SUM(amount) FROM orders GROUP BY shop")
+    with env.to_changelog_stream(totals, None, ChangelogMode.upsert()).execute_and_collect() as rows:
+        assert [f"{row.get_row_kind()} {row[0]}" for row in rows] == ["+I a", "+I b", "+U a", "+I c", "+U b"]
+    with pytest.raises(ProgramError, match="has not all of them"):
+        env.to_changelog_stream(totals, None, ChangelogMode.insert_only())
+    with pytest.raises(ProgramError, match=r"Use to_changelog_stream\(\)"):
+        env.to_data_stream(totals)
