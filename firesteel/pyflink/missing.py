@@ -15,24 +15,8 @@ import firesteel
 __all__ = ["import_hint", "is_package", "missing_module", "missing_name"]
 
 _INSIDE = "it is a part of PyFlink's own workings, which programs do not need here"
-_KAFKA = (
-    "a connector for Kafka is to come; until then Spark reads topics, env.from_dataframe(spark.readStream.format("
-    "'kafka')...), and add_sink() with a Kafka client for Python writes them"
-)
-_JDBC = (
-    "a connector for JDBC is to come; until then Spark reads tables, env.from_dataframe(spark.read.format('jdbc')...), "
-    "and add_sink() with a database driver for Python writes them"
-)
 
 _MODULE_REASONS = {
-    "table": (
-        "Firesteel has no Table API yet. For SQL use Spark's: env.from_dataframe(...) reads a DataFrame, and "
-        "to_dataframe() of a stream that ends gives one"
-    ),
-    "cep": "Firesteel has no CEP yet; a KeyedProcessFunction with state and timers finds patterns",
-    "datastream.connectors.kafka": _KAFKA,
-    "datastream.connectors.dynamic_kafka": "there is no Kafka across clusters that change while a job runs",
-    "datastream.connectors.jdbc": _JDBC,
     "datastream.connectors": "connectors are Python classes here; those that are missing are to come",
     "datastream.utils": _INSIDE,
     "java_gateway": "there is no JVM behind the API whose objects one could call",
@@ -51,12 +35,6 @@ _MODULE_REASONS = {
 }
 """Why a module is not here. Used only as long as it is not."""
 
-_HOMES = {
-    "kafka": ("FlinkKafkaConsumer", "FlinkKafkaProducer", "KafkaSource", "KafkaSink", "Semantic"),
-    "jdbc": ("JdbcSink", "JdbcConnectionOptions", "JdbcExecutionOptions"),
-}
-"""Names that programs import from datastream.connectors, by the module that defines them."""
-
 _SEARCHED = (
     "common",
     "datastream",
@@ -65,6 +43,10 @@ _SEARCHED = (
     "datastream.window",
     "datastream.connectors",
     "datastream.connectors.file_system",
+    "datastream.connectors.kafka",
+    "datastream.connectors.dynamic_kafka",
+    "datastream.connectors.jdbc",
+    "datastream.connectors.elasticsearch",
     "datastream.connectors.base",
     "datastream.formats.csv",
     "datastream.formats.json",
@@ -114,9 +96,6 @@ def is_package(name: str) -> bool:
 def _hint(module: str, name: str) -> str:
     root, _, below = module.partition(".")
     reason = _reason(f"{below}.{name}".strip("."), exact=True)
-    for home, names in _HOMES.items():
-        if name in names:
-            reason = reason or _reason(f"datastream.connectors.{home}")
     if reason is not None:
         return reason
     places = _places()

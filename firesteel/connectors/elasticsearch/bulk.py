@@ -7,7 +7,7 @@ import contextlib
 import http.client
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -65,7 +65,10 @@ def checked_host(host: Any) -> str:
 class BulkClient:
     """Sends documents, to the next host if one is away."""
 
-    pause: Callable[[float], None] = staticmethod(time.sleep)
+    @staticmethod
+    def pause(seconds: float) -> None:
+        """Wait before the next attempt."""
+        time.sleep(seconds)
 
     def __init__(self, settings: BulkSettings) -> None:
         self._settings = settings

@@ -18,7 +18,10 @@ _RETRY_SECONDS = 1.0
 class Session:
     """Runs statements with ``?``, whatever style the driver has."""
 
-    pause: Callable[[float], None] = staticmethod(time.sleep)
+    @staticmethod
+    def pause(seconds: float) -> None:
+        """Wait before the next attempt."""
+        time.sleep(seconds)
 
     def __init__(self, database: Database) -> None:
         self.database = database
