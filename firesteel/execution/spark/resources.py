@@ -13,7 +13,8 @@ _LOCAL = re.compile(r"local(?:\[(\*|\d+)(?:\s*,\s*\d+)?\])?")
 _LOCAL_CLUSTER = re.compile(r"local-cluster\[\s*(\d+)\s*,\s*(\d+)\s*,\s*\d+\s*\]")
 
 _SETTLED_SECONDS = 1.0
-"""Where nobody says how many executors there will be: no further one for so long means that these are all."""
+"""Where nobody says how many executors there will be: no further one for so long, or for half the time that they took
+to come, means that these are all."""
 
 _POLL_SECONDS = 0.05
 
@@ -107,13 +108,13 @@ def _expected_tasks(context: Any) -> int | None:
 def _wait_for_executors(context: Any, expected: int | None) -> list[int]:
     """The tasks of each executor, once there are as many as expected, or as many as there will be."""
     limit = _seconds(context, "spark.scheduler.maxRegisteredResourcesWaitingTime", "30s")
-    end = time.monotonic() + limit
     tasks: list[int] = []
-    changed = time.monotonic()
+    begun = changed = time.monotonic()
+    end = begun + limit
     while True:
         now, before, tasks = time.monotonic(), tasks, _tasks_of_executors(context)
         changed = now if tasks != before else changed
-        settled = expected is None and tasks and now - changed >= _SETTLED_SECONDS
+        settled = expected is None and tasks and now - changed >= max(_SETTLED_SECONDS, (changed - begun) / 2)
         if settled or (expected is not None and sum(tasks) >= expected):
             return tasks
         if now >= end:
