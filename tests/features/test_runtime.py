@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import textwrap
@@ -187,10 +188,13 @@ def test_a_slow_operator_slows_the_source_and_memory_stays_flat(make_env: MakeEn
     assert pressure["Source: fast"] != "HIGH"
     rate = sum(epoch.records for epoch in steady) / sum(epoch.seconds for epoch in steady)
     assert rate <= 1000  # a hundredth of what the source offers
-    # Only what one epoch has read is alive, and epochs do not grow though the backlog does.
-    most = max(epoch.records for epoch in steady)
+    # Only what one epoch has read is alive, and epochs do not grow though the backlog does. A machine that stands still
+    # for a moment looks like a cost of epochs, for which the next ones are longer: hence the one in the middle.
+    usual = statistics.median(epoch.records for epoch in steady)
     with_backlog = 3 * target_ms  # this many records, at one in a millisecond, fit into an epoch
-    assert most <= 2 * with_backlog
+    assert usual <= 2 * with_backlog
+    most = max(epoch.records for epoch in steady)
+    assert most <= 20 * with_backlog
     assert max(alive[-most:]) <= 4 * most
 
 
