@@ -332,7 +332,7 @@ def test_a_changed_pattern_does_not_go_on_from_an_old_savepoint(changed: Pattern
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_state_does_not_grow_with_the_number_of_events(backend: str) -> None:
     rng = random.Random(1)
-    count, keys = (200_000, 50) if backend == "hashmap" else (10_000, 50)
+    count, keys = (1_000_000, 50) if backend == "hashmap" else (10_000, 50)
     operator = harness(a_then_b(20), state_backend=BACKENDS[backend])
     most = 0
     for start in range(0, count, 2000):
